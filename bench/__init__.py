@@ -1,0 +1,1 @@
+"""Measurements behind the numbers in docs/, each run by hand with `python -m bench.<name>`."""

@@ -1,0 +1,222 @@
+"""Forgetting and erasing.
+
+To forget hides a path and what lies below it; nothing is deleted, and `undo` shows it again. To erase removes the
+bytes: texts, tree, full text, vectors, and the content of every ledger entry about it. What stays is the chain of
+leaves, an entry that says what was erased on purpose, and a keyed digest that keeps a replayed transcript from
+bringing it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from mnemic.capture.intake import Intake, erasure_mac, exchange_digest, title_of
+from mnemic.capture.trees import document_nodes
+from mnemic.clock import Clock, to_ms
+from mnemic.errors import NotFound
+from mnemic.ledger import Ledger
+from mnemic.ledger.chain import changes_of
+from mnemic.ledger.record import digest
+from mnemic.models.document import Document, Message, Node
+from mnemic.models.event import Actor, Change, Draft, Event
+from mnemic.store import Store, Transaction
+from mnemic.text.tree import slug
+
+MARK = "[erased]"
+"""What stands in place of an erased part of a text."""
+Key = tuple[str, tuple[str | int, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What forgetting did."""
+
+    path: str
+    erased: bool
+    documents: int
+    seq: int
+    """The ledger entry; `undo` takes it unless it was an erasure."""
+    elsewhere: tuple[str, ...] = ()
+    """Other paths that hold the very same text and were left alone."""
+
+    def json(self) -> dict[str, Any]:
+        return {"status": "erased" if self.erased else "forgotten", **asdict(self)}
+
+
+@dataclass(slots=True)
+class _Rewrite:
+    """What an erasure leaves of one document."""
+
+    document: Document
+    after: Document | None
+    messages: list[Message] = field(default_factory=list)
+    dropped: list[Message] = field(default_factory=list)
+    bodies: dict[int, str] = field(default_factory=dict)
+    new_texts: dict[int, str] = field(default_factory=dict)
+    gone: list[tuple[int, str]] = field(default_factory=list)
+    """Texts that go, with their bodies."""
+
+
+class Forgetting:
+    """Hides and erases."""
+
+    def __init__(self, store: Store, ledger: Ledger, intake: Intake, clock: Clock) -> None:
+        self._store, self._ledger, self._intake, self._clock = store, ledger, intake, clock
+
+    def forget(self, ns: str, path: str, *, reason: str, actor: Actor = "user") -> Forgotten:
+        """Hide a document, a node or a whole folder from recall. Raises NotFound."""
+        documents, node = self._named(ns, path)
+        before = self._store.row(ns, "visibility", (path,))
+        row = {"path": path, "forgotten_at": to_ms(self._clock.now()), "reason": reason}
+        target = f"document:{documents[0].id}" if node or len(documents) == 1 else f"folder:{documents[0].id}"
+        change = Change("visibility", (path,), before, row)
+        draft = Draft("forget", target, actor, "user", reason, (change,), {"path": path})
+        with self._store.write(ns) as tx:
+            event = self._ledger.record(tx, ns, draft)
+        self._ledger.committed(ns, event)
+        return Forgotten(path, False, len(documents), event.seq)
+
+    def erase(self, ns: str, path: str, *, reason: str, actor: Actor = "user") -> Forgotten:
+        """Remove a document, a message, a part of a text, or all documents of a folder, for good. Raises NotFound."""
+        documents, node = self._named(ns, path)
+        now = to_ms(self._clock.now())
+        with self._store.write(ns) as tx:
+            rewrites = [
+                self._without(tx, ns, documents[0], node) if node else self._whole(ns, document)
+                for document in documents
+            ]
+            elsewhere = self._elsewhere(ns, rewrites)
+            event = self._erase(tx, ns, rewrites, path, reason, actor, now)
+        self._ledger.committed(ns, event)
+        return Forgotten(path, True, len(documents), event.seq, elsewhere)
+
+    def _named(self, ns: str, path: str) -> tuple[list[Document], Node | None]:
+        """The documents that a path means; and the node, if it is only a part of one."""
+        document = self._store.document(ns, path)
+        if document is not None:
+            return [document], None
+        node = self._store.node(ns, path)
+        if node is not None:
+            home = self._store.document_by_id(ns, node.document)
+            assert home is not None
+            return [home], node
+        below = self._store.documents(ns, below=path.rstrip("/"), limit=1_000_000) if path.startswith("/") else []
+        if not below:
+            raise NotFound(f"nothing stands at {path!r}: see `mnemic tree`")
+        return below, None
+
+    def _erase(
+        self, tx: Transaction, ns: str, rewrites: Sequence[_Rewrite], path: str, reason: str, actor: Actor, now: int
+    ) -> Event:
+        objects = [f"document:{rewrite.document.id}" for rewrite in rewrites]
+        touched = self._touched(ns, [*objects, *(f"folder:{rewrite.document.id}" for rewrite in rewrites)])
+        for rewrite in rewrites:
+            self._take_out(tx, ns, rewrite, path)
+        erased: list[int] = []
+        for rewrite in rewrites:
+            macs = [erasure_mac(self._store.erasure_key, body) for _, body in rewrite.gone]
+            if rewrite.after is None:
+                erased += tx.erase_document(rewrite.document.id, macs, now)
+                continue
+            after = rewrite.after
+            bodies = {**rewrite.bodies, **rewrite.new_texts}
+            for text_id, body in rewrite.new_texts.items():
+                tx.add_text(text_id, after.id, body)
+            tx.replace_nodes(after.id, document_nodes(after, rewrite.messages, bodies))
+            in_use = [item.text_id for item in rewrite.messages] or [after.text_id or 0]
+            tx.erase_other_texts(after.id, in_use, macs, now)
+            tx.enqueue(after.id, now)
+        erased += tx.erase_payloads([*objects, *(f"folder:{rewrite.document.id}" for rewrite in rewrites)])
+        # Rows that an erased payload made or changed and that live on are stated anew, or replay would miss them.
+        restated = []
+        for table, key in sorted(touched, key=repr):
+            row = tx.row(table, key)
+            if row is not None:
+                restated.append(Change(table, key, row, row))
+        note = {"erased": sorted(set(erased)), "documents": len(rewrites)}
+        draft = Draft("erase", objects[0], actor, "user", reason, tuple(restated), note)
+        return self._ledger.record(tx, ns, draft)
+
+    def _touched(self, ns: str, objects: Sequence[str]) -> set[Key]:
+        keys: set[Key] = set()
+        for name in objects:
+            for event in self._store.events(ns, object=name, limit=1_000_000):
+                if event.payload is not None:
+                    keys |= {(change.table, change.key) for change in changes_of(event.payload)}
+        return keys
+
+    def _take_out(self, tx: Transaction, ns: str, rewrite: _Rewrite, path: str) -> None:
+        """Change the rows of truth without an image of what was in them: the images would keep it."""
+        before, after = rewrite.document, rewrite.after
+        changes: list[Change] = []
+        if after is None or after.path != before.path:
+            changes.append(Change("documents", (before.path,), asdict(before), None))
+            changes += [] if after is None else [Change("documents", (after.path,), None, asdict(after))]
+        else:
+            changes.append(Change("documents", (before.path,), asdict(before), asdict(after)))
+        old = {item.seq: item for item in self._store.messages(ns, document=before.id)}
+        kept = {item.seq: item for item in rewrite.messages}
+        for seq, item in old.items():
+            left = kept.get(seq)
+            if left != item:
+                changes.append(
+                    Change("messages", (item.session, seq), asdict(item), None if left is None else asdict(left))
+                )
+        if before.session and (row := tx.row("sessions", (before.session,))) and row["title"] == before.title:
+            title = after.title if after else "erased"
+            changes.append(Change("sessions", (before.session,), row, {**row, "title": title}))
+        for hidden in (path, before.path):
+            if (seen := tx.row("visibility", (hidden,))) and after is None:
+                changes.append(Change("visibility", (hidden,), seen, None))
+        tx.apply({(change.table, change.key): change for change in changes}.values())
+
+    def _whole(self, ns: str, document: Document) -> _Rewrite:
+        ids = [item.text_id for item in self._store.messages(ns, document=document.id)]
+        if document.text_id is not None:
+            ids = [document.text_id]
+        return _Rewrite(document, None, gone=list(self._store.texts(ns, ids, document.shelf).items()))
+
+    def _without(self, tx: Transaction, ns: str, document: Document, node: Node) -> _Rewrite:
+        """The document without one of its nodes."""
+        messages = self._store.messages(ns, document=document.id)
+        ids = [item.text_id for item in messages] or [document.text_id or 0]
+        bodies = self._store.texts(ns, ids, document.shelf)
+        if node.text_id is None or node.path == document.path:
+            return self._whole(ns, document)
+        body = bodies[node.text_id]
+        if node.kind == "message":
+            rest = [item for item in messages if item.seq != node.message]
+            if not rest:
+                return self._whole(ns, document)
+            title = title_of(bodies[rest[0].text_id])
+            after = replace(document, digest=exchange_digest(rest), title=title)
+            return _Rewrite(document, after, rest, bodies=bodies, gone=[(node.text_id, body)])
+        left = body[: node.start] + MARK + body[node.end :]
+        fresh = tx.allocate("texts")
+        if document.text_id is not None:
+            after = replace(document, text_id=fresh, digest=digest(left))
+            if document.title == title_of(body) or document.title in body[node.start : node.end]:
+                title = title_of(left)
+                folder = document.path.rsplit("/", 1)[0]
+                renamed = self._intake.free_path(ns, f"{folder}/{slug(title)}")
+                after = replace(after, title=title, path=renamed)
+        else:
+            messages = [
+                replace(item, text_id=fresh, digest=digest(left)) if item.text_id == node.text_id else item
+                for item in messages
+            ]
+            title = title_of(left if messages[0].text_id == fresh else bodies[messages[0].text_id])
+            after = replace(document, digest=exchange_digest(messages), title=title)
+        gone = [(node.text_id, body), (node.text_id, body[node.start : node.end])]
+        return _Rewrite(document, after, messages, bodies=bodies, new_texts={fresh: left}, gone=gone)
+
+    def _elsewhere(self, ns: str, rewrites: Sequence[_Rewrite]) -> tuple[str, ...]:
+        own = {rewrite.document.id for rewrite in rewrites}
+        found: set[str] = set()
+        for rewrite in rewrites:
+            for twin in self._store.documents_by_digest(ns, rewrite.document.digest):
+                if twin.id not in own:
+                    found.add(twin.path)
+        return tuple(sorted(found))

@@ -1,0 +1,157 @@
+"""Vectors and similar edges, after the text is safe.
+
+A document waits in the queue until its nodes have vectors. The queue is part of the same transaction that stored the
+document, so a crash forgets nothing; a failure marks it `failed` and puts it off, without the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+
+from mnemic.clock import Clock, to_ms
+from mnemic.embed import Embedder, Vectors
+from mnemic.errors import ModelError
+from mnemic.models.document import Document, Node
+from mnemic.store import EmbedderRow, Store, VectorRow
+from mnemic.text.passage import passage
+from mnemic.text.tokens import query_terms
+
+EDGES = 3
+"""Similar edges a node may have (000 §3)."""
+RECENT, LEXICAL = 120, 20
+"""Where neighbours are looked for: all pairs would take minutes a write (000 §3)."""
+EDGE_TERMS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """What one run over the queue did."""
+
+    indexed: int = 0
+    failed: int = 0
+    error: str | None = None
+
+
+class Indexer:
+    """Works the queue off, one embedding request at a time."""
+
+    def __init__(
+        self, store: Store, embedder: Embedder, clock: Clock, *, similar: float, retry_seconds: int
+    ) -> None:
+        self._store, self._embedder, self._clock = store, embedder, clock
+        self._similar, self._retry_ms = similar, retry_seconds * 1000
+        self._row: EmbedderRow | None = None
+
+    @property
+    def row(self) -> EmbedderRow:
+        """The store's row for this embedder."""
+        if self._row is None:
+            self._row = self._store.embedder(self._embedder.identity, self._embedder.dim)
+        return self._row
+
+    def drain(
+        self, ns: str | None = None, *, limit: int | None = None, progress: Callable[[int], None] | None = None
+    ) -> Drained:
+        """Index what is due, oldest first. A model that fails ends the run: the next document would fail too."""
+        done = 0
+        while limit is None or done < limit:
+            batch = self._store.queue(ns, due=to_ms(self._clock.now()), limit=50)
+            if not batch:
+                break
+            for space, waiting in batch:
+                error = self._index(space, waiting.document)
+                if error:
+                    return Drained(done, 1, error)
+                done += 1
+                if progress:
+                    progress(done)
+                if limit is not None and done >= limit:
+                    break
+        return Drained(done)
+
+    def _index(self, ns: str, number: int) -> str | None:
+        document = self._store.document_by_id(ns, number)
+        if document is None:
+            with self._store.write(ns) as tx:
+                tx.settle(number, None, 0)
+            return None
+        try:
+            rows, vectors = self._embed(ns, document)
+        except ModelError as error:
+            with self._store.write(ns) as tx:
+                tx.settle(number, str(error)[:500], to_ms(self._clock.now()) + self._retry_ms)
+            return str(error)
+        edges = [
+            edge for row, vector in zip(rows, vectors, strict=True) for edge in self._edges(ns, row, vector, rows, vectors)
+        ]
+        with self._store.write(ns) as tx:
+            tx.put_vectors(self.row.id, rows)
+            tx.put_edges(edges)
+            tx.settle(number, None, 0)
+        return None
+
+    def _embed(self, ns: str, document: Document) -> tuple[list[VectorRow], Vectors]:
+        passages = passages_of(self._store, ns, document)
+        known = self._store.digests(ns, self.row.id, [node.id for node, _ in passages], document.shelf)
+        fresh = [(node, text) for node, text in passages if known.get(node.id) != passage_digest(text)]
+        if not fresh:
+            return [], np.zeros((0, self._embedder.dim), dtype=np.float32)
+        vectors = self._embedder.embed([text for _, text in fresh], "passage")
+        rows = [
+            VectorRow(node.id, passage_digest(text), vector.astype(np.float16).tobytes())
+            for (node, text), vector in zip(fresh, vectors, strict=True)
+        ]
+        return rows, vectors
+
+    def _edges(
+        self, ns: str, row: VectorRow, vector: Vectors, own: list[VectorRow], vectors: Vectors
+    ) -> list[tuple[int, int, str, float]]:
+        """Up to three similar nodes among the most recent, the lexically nearest and the document's own earlier ones."""
+        near = dict(self._store.vectors_before(ns, self.row.id, own[0].node, RECENT))
+        words = self._edge_terms(ns, row.node)
+        lexical = [node for node, _ in self._store.lexical(ns, words, LEXICAL) if node < own[0].node]
+        near |= self._store.vectors(ns, self.row.id, [node for node in lexical if node not in near])
+        numbers = [*near, *(other.node for other in own if other.node < row.node)]
+        if not numbers:
+            return []
+        stored = np.frombuffer(b"".join(near.values()), dtype=np.float16).astype(np.float32)
+        matrix = np.concatenate([stored.reshape(-1, self.row.dim), vectors[: len(numbers) - len(near)]])
+        cosines = matrix @ vector
+        best = sorted(zip(cosines.tolist(), numbers, strict=True), reverse=True)[:EDGES]
+        return [(row.node, number, "similar", round(cos, 6)) for cos, number in best if cos >= self._similar]
+
+    def _edge_terms(self, ns: str, node: int) -> list[str]:
+        found = self._store.found(ns, [node])
+        if not found or found[0].text_id is None:
+            return []
+        item = found[0]
+        body = self._store.text(ns, found[0].text_id) or ""
+        words = query_terms(passage(body, item.start, item.reach, speaker=item.speaker))[:24]
+        counts = self._store.document_frequencies(ns, words)
+        rare = sorted((word for word in words if counts[word] > 1), key=lambda word: (counts[word], word))
+        return rare[:EDGE_TERMS]
+
+
+def passages_of(store: Store, ns: str, document: Document) -> list[tuple[Node, str]]:
+    """The nodes of a document that have words of their own, each with them, in document order."""
+    nodes = store.nodes(ns, document.id, document.shelf)
+    ids = sorted({node.text_id for node in nodes if node.text_id is not None})
+    bodies = store.texts(ns, ids, document.shelf)
+    found: list[tuple[Node, str]] = []
+    for node in nodes:
+        if node.text_id is None:
+            continue
+        title = node.title if node.parent is None else ""
+        text = passage(bodies[node.text_id], node.start, node.reach, speaker=node.speaker, title=title)
+        if text:
+            found.append((node, text))
+    return found
+
+
+def passage_digest(text: str) -> bytes:
+    """Eight bytes that tell whether a vector was made from this passage."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()

@@ -1,0 +1,405 @@
+"""From text to stored memory, in one transaction.
+
+    clean (frames out, secrets out) → known already? → {text, document, messages, nodes, full text, event} → commit
+
+After the commit the text is durable and found by words. Vectors follow through the queue (`indexing`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+
+from mnemic.capture.trees import document_nodes, exchange_nodes, note_nodes
+from mnemic.clock import Clock, from_ms, iso, to_ms
+from mnemic.errors import BadInput, Conflict
+from mnemic.ledger import Ledger, canonical
+from mnemic.ledger.record import digest
+from mnemic.models.document import Document, Message, Turn
+from mnemic.models.event import Actor, Change, Draft, Event, Origin
+from mnemic.models.receipt import CaptureReport, Receipt
+from mnemic.settings import CaptureSettings
+from mnemic.store import Store, Transaction
+from mnemic.text.tree import slug
+
+ROLES = ("user", "assistant", "tool", "function", "system", "developer")
+SKIPPED = ("system", "developer")
+"""Instructions to the model are not conversation: what mnemic itself put into a prompt is among them."""
+FOLDERS = {"note": "notes", "file": "files"}
+TITLE_CHARS = 80
+EXCHANGE_MESSAGES = 60
+"""An exchange of an agent that works for hours is cut here, so that no document grows without bound (000 §6)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """A text to remember as one document."""
+
+    text: str
+    title: str = ""
+    kind: str = "note"
+    context: str = ""
+    at: int | None = None
+    importance: float | None = None
+    source: str | None = None
+    origin: Origin = "user"
+    actor: Actor = "user"
+    op_id: str | None = None
+    allow_erased: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A text as it may be stored."""
+
+    text: str
+    redacted: int
+    frames: int
+
+
+class Intake:
+    """Writes documents. Holds no state between calls but its settings."""
+
+    def __init__(self, store: Store, ledger: Ledger, clock: Clock, settings: CaptureSettings) -> None:
+        self._store, self._ledger, self._clock, self._settings = store, ledger, clock, settings
+
+    # notes and files
+
+    def remember(self, ns: str, note: Note) -> Receipt:
+        """Store one text as a document. Raises BadInput for what cannot be stored; everything else is a receipt."""
+        clean = self._clean(note.text)
+        if not clean.text.strip():
+            why = "only a recalled frame was given; it is in memory already" if clean.frames else "the text is empty"
+            return Receipt("nothing", reason=why, op_id=note.op_id)
+        title = self._clean(note.title).text.strip() or title_of(clean.text)
+        request = digest(canonical([clean.text, title, note.kind, note.context, note.at, note.importance]))
+        if done := self._done(ns, note.op_id, request):
+            return done
+        event: Event | None = None
+        with self._store.write(ns) as tx:
+            # Looked up again under the write lock: another process may have stored the same in between.
+            receipt = self._done(ns, note.op_id, request) or self._known(ns, note, clean, title)
+            if receipt is None:
+                event, receipt = self._store_note(tx, ns, note, clean, title)
+                if note.op_id:
+                    document = int(event.object.split(":")[1])
+                    tx.remember_operation(note.op_id, request, canonical(asdict(receipt)), document)
+        if event:
+            self._ledger.committed(ns, event)
+        return receipt
+
+    def _done(self, ns: str, op_id: str | None, request: str) -> Receipt | None:
+        found = self._store.operation(ns, op_id) if op_id else None
+        if found is None:
+            return None
+        if found[0] != request:
+            raise Conflict(f"operation {op_id!r} was already used for another text: choose a fresh --op-id")
+        first = Receipt(**json.loads(found[1]))
+        return replace(first, status="duplicate", reason=f"operation {op_id} was already done")
+
+    def _known(self, ns: str, note: Note, clean: Cleaned, title: str) -> Receipt | None:
+        text_digest = digest(clean.text)
+        erased = None if note.allow_erased else self._store.was_erased(ns, self._mac(clean.text))
+        if erased is not None:
+            why = f"this text was erased on {iso(erased)}; it comes back only with --allow-erased"
+            return Receipt("rejected", redacted=clean.redacted, reason=why, op_id=note.op_id)
+        at = self._now() if note.at is None else note.at
+        for twin in self._store.documents_by_digest(ns, text_digest):
+            if (twin.kind, twin.title, twin.context, twin.source) != (note.kind, title, note.context, note.source):
+                continue
+            if note.source is not None or _day(twin.created_at) == _day(at):
+                why = "the same text is already there" + (" from the same day" if note.source is None else "")
+                count = len(self._store.nodes(ns, twin.id, twin.shelf))
+                return Receipt("duplicate", twin.path, count, clean.redacted, why, note.op_id)
+        return None
+
+    def _store_note(self, tx: Transaction, ns: str, note: Note, clean: Cleaned, title: str) -> tuple[Event, Receipt]:
+        before = self._store.document_by_source(ns, note.source) if note.source else None
+        now = self._now()
+        text_id = tx.allocate("texts")
+        document = Document(
+            id=before.id if before else tx.allocate("documents"),
+            path=before.path if before else self.free_path(ns, f"/{FOLDERS.get(note.kind, note.kind)}/{slug(title)}"),
+            kind=note.kind,
+            title=title,
+            context=note.context,
+            origin=note.origin,
+            importance=0.5 if note.importance is None else note.importance,
+            session=None,
+            text_id=text_id,
+            digest=digest(clean.text),
+            source=note.source,
+            created_at=now if note.at is None else note.at,
+            recorded_at=now,
+            shelf="hot",
+        )
+        change = Change("documents", (document.path,), asdict(before) if before else None, asdict(document))
+        draft = Draft(
+            "revise" if before else "remember", f"document:{document.id}", note.actor, note.origin,
+            changes=(change,), note={"path": document.path, "redacted": clean.redacted},
+        )  # fmt: skip
+        event = self._ledger.record(tx, ns, draft)
+        tx.add_text(text_id, document.id, clean.text)
+        ids = tx.replace_nodes(document.id, note_nodes(document, clean.text))
+        tx.enqueue(document.id, now)
+        return event, Receipt("stored", document.path, len(ids), clean.redacted, None, note.op_id, event.seq)
+
+    def free_path(self, ns: str, wanted: str) -> str:
+        """The wanted path, or its first twin that no document has."""
+        path, twin = wanted, 1
+        while self._store.document(ns, path) is not None:
+            twin += 1
+            path = f"{wanted}~{twin}"
+        return path
+
+    # conversations
+
+    def capture(
+        self, ns: str, turns: Sequence[Turn], *, session: str | None = None, context: str = "",
+        origin: Origin = "user", actor: Actor = "agent",
+    ) -> CaptureReport:  # fmt: skip
+        """Store a conversation exchange by exchange, each in its own transaction.
+
+        A turn's own session wins over `session`; with neither, the conversation is named after its first words.
+        Everything is checked before anything is stored. Raises BadInput for an unknown role or a text over the limit.
+        """
+        checked = [self._checked(place, turn) for place, turn in enumerate(turns, 1)]
+        receipts: list[Receipt] = []
+        sessions, stored = set[str](), 0
+        for name, group in _sessions(checked, session or _session_name(checked)):
+            sessions.add(name)
+            spoken = [turn for turn in group if turn.role not in SKIPPED]
+            if len(spoken) < len(group):
+                receipts.append(Receipt("nothing", reason="instructions to the model are not remembered"))
+            for exchange in exchanges(spoken):
+                receipt, count = self._exchange(ns, name, exchange, context, origin, actor)
+                receipts.append(receipt)
+                stored += count
+        kept = sum(receipt.status in ("stored", "queued") for receipt in receipts)
+        return CaptureReport(len(sessions), kept, stored, tuple(receipts))
+
+    def _checked(self, place: int, turn: Turn) -> Turn:
+        if turn.role not in ROLES:
+            raise BadInput(f"message {place}: role {turn.role!r} is unknown; use one of {', '.join(ROLES)}")
+        self._within_limit(turn.content, f"message {place}")
+        return turn
+
+    def _exchange(
+        self, ns: str, session: str, turns: Sequence[Turn], context: str, origin: Origin, actor: Actor
+    ) -> tuple[Receipt, int]:
+        pairs = [(turn, self._clean(turn.content)) for turn in turns]
+        redacted = sum(clean.redacted for _, clean in pairs)
+        kept = [(turn, clean.text) for turn, clean in pairs if clean.text.strip()]
+        if not kept:
+            frames = any(clean.frames for _, clean in pairs)
+            why = "only recalled frames were in it; they are in memory already" if frames else "there was no text in it"
+            return Receipt("nothing", reason=why), 0
+        fresh = [(turn, text) for turn, text in kept if self._store.was_erased(ns, self._mac(text)) is None]
+        if not fresh:
+            return Receipt("rejected", redacted=redacted, reason="this text was erased and must not come back"), 0
+        event: Event | None = None
+        with self._store.write(ns) as tx:
+            event, receipt, count = self._store_exchange(tx, ns, session, fresh, context, origin, actor)
+        if event:
+            self._ledger.committed(ns, event)
+        lost = len(kept) - len(fresh)
+        why = f"{lost} erased message{'s' if lost > 1 else ''} left out" if lost else receipt.reason
+        return replace(receipt, redacted=redacted, reason=why), count
+
+    def _store_exchange(
+        self, tx: Transaction, ns: str, session: str, said: list[tuple[Turn, str]], context: str, origin: Origin,
+        actor: Actor,
+    ) -> tuple[Event | None, Receipt, int]:  # fmt: skip
+        now = self._now()
+        marks = [_mark(turn.role, turn.name, digest(text)) for turn, text in said]
+        created = min((turn.created_at for turn, _ in said if turn.created_at is not None), default=now)
+        for twin in self._store.documents_by_digest(ns, _joined(marks)):
+            if twin.session == session and _day(twin.created_at) == _day(created):
+                why = "the same exchange is already there from the same day"
+                return None, Receipt("duplicate", twin.path, len(self._store.nodes(ns, twin.id)), reason=why), 0
+        before, old = self._continued(ns, session, said, marks)
+        said = said[len(old) :] if before and old and said[0][0].role == "user" else said
+        number = before.id if before else tx.allocate("documents")
+        first = tx.allocate(f"messages {ns} {session}", len(said))
+        new = [
+            Message(session, first + place, number, turn.role, turn.name, tx.allocate("texts"), digest(text),
+                    created if turn.created_at is None else turn.created_at)
+            for place, (turn, text) in enumerate(said)
+        ]  # fmt: skip
+        messages = [*old, *new]
+        document = before or Document(
+            id=number,
+            path=self.free_path(ns, f"/sessions/{session_slug(session)}/{tx.allocate(f'exchanges {ns} {session}')}"),
+            kind="exchange",
+            title=title_of(said[0][1]),
+            context=context,
+            origin=origin,
+            importance=0.5,
+            session=session,
+            text_id=None,
+            digest="",
+            source=None,
+            created_at=created,
+            recorded_at=now,
+            shelf="hot",
+        )
+        document = replace(document, digest=exchange_digest(messages))
+        changes = [Change("documents", (document.path,), asdict(before) if before else None, asdict(document))]
+        changes += [Change("messages", (item.session, item.seq), None, asdict(item)) for item in new]
+        if self._store.row(ns, "sessions", (session,)) is None:
+            row = {"id": session, "title": title_of(said[0][1]), "context": context, "origin": origin,
+                   "started_at": created, "recorded_at": now}  # fmt: skip
+            changes.insert(0, Change("sessions", (session,), None, row))
+        draft = Draft(
+            "extend" if before else "capture", f"document:{document.id}", actor, origin, changes=tuple(changes),
+            note={"path": document.path, "session": session},
+        )  # fmt: skip
+        event = self._ledger.record(tx, ns, draft)
+        bodies = self._store.texts(ns, [item.text_id for item in old])
+        for item, (_, text) in zip(new, said, strict=True):
+            tx.add_text(item.text_id, document.id, text)
+            bodies[item.text_id] = text
+        ids = tx.replace_nodes(document.id, exchange_nodes(document, messages, bodies))
+        tx.enqueue(document.id, now)
+        return event, Receipt("stored", document.path, len(ids), seq=event.seq), len(new)
+
+    def _continued(
+        self, ns: str, session: str, said: list[tuple[Turn, str]], marks: list[str]
+    ) -> tuple[Document | None, list[Message]]:
+        """The exchange that these turns continue, with its messages: an answer that came after an idle flush."""
+        last = next(iter(self._store.session_documents(ns, session, 1)), None)
+        if last is None or last.kind != "exchange" or last.shelf != "hot":
+            return None, []
+        old = self._store.messages(ns, document=last.id)
+        known = [_mark(item.role, item.name, item.digest) for item in old]
+        if said[0][0].role != "user":
+            room = len(old) + len(said) <= EXCHANGE_MESSAGES and known[-len(marks) :] != marks
+            return (last, old) if room else (None, [])
+        return (last, old) if known and len(known) < len(marks) and marks[: len(known)] == known else (None, [])
+
+    def replant(self, tx: Transaction, ns: str, number: int) -> int:
+        """Make a document's tree anew from what is stored, or take it out if the document is gone; returns its size."""
+        document = self._store.document_by_id(ns, number)
+        if document is None:
+            tx.replace_nodes(number, ())
+            return 0
+        messages = self._store.messages(ns, document=number)
+        ids = [item.text_id for item in messages] if document.text_id is None else [document.text_id]
+        bodies = self._store.texts(ns, ids, document.shelf)
+        count = len(tx.replace_nodes(number, document_nodes(document, messages, bodies), document.shelf))
+        tx.enqueue(number, self._now())
+        return count
+
+    # cleaning
+
+    def _clean(self, text: str) -> Cleaned:
+        self._within_limit(text, "the text")
+        if not _encodes(text):  # lone surrogates, e.g. from a truncated JSON escape
+            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        frames = 0
+        if "memory-recall" in text:
+            from mnemic.text.frame import strip
+
+            text, frames = strip(text)
+        if not self._settings.redact or not text:
+            return Cleaned(text, 0, frames)
+        from mnemic.text.secrets import redact
+
+        text, findings = redact(text)
+        return Cleaned(text, len(findings), frames)
+
+    def _within_limit(self, text: str, what: str) -> None:
+        limit = self._settings.max_chars
+        if len(text) > limit:
+            raise BadInput(
+                f"{what} has {len(text):,} characters, the limit is {limit:,} (capture.max_chars): split it and repeat"
+            )
+
+    def _mac(self, text: str) -> str:
+        return erasure_mac(self._store.erasure_key, text)
+
+    def _now(self) -> int:
+        return to_ms(self._clock.now())
+
+
+def exchanges(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
+    """Cut a conversation into exchanges: what the user says, and all that answers it, at most 60 messages."""
+    current: list[Turn] = []
+    for turn in turns:
+        answered = turn.role == "user" and any(earlier.role != "user" for earlier in current)
+        if answered or len(current) >= EXCHANGE_MESSAGES:
+            yield current
+            current = []
+        current.append(turn)
+    if current:
+        yield current
+
+
+def erasure_mac(key: bytes, text: str) -> str:
+    """The keyed digest by which an erased text is recognised without being kept."""
+    return hmac.new(key, digest(text).encode(), hashlib.sha256).hexdigest()
+
+
+def session_slug(session: str) -> str:
+    """The path segment of a session: its id where that is one already, else a slug that stays unique."""
+    name = slug(session)
+    return name if name == session else f"{name}-{digest(session)[:6]}"
+
+
+def _sessions(turns: Sequence[Turn], default: str) -> Iterator[tuple[str, list[Turn]]]:
+    """Runs of turns of one session, in order."""
+    name, group = "", list[Turn]()
+    for turn in turns:
+        own = turn.session or default
+        if group and own != name:
+            yield name, group
+            group = []
+        name = own
+        group.append(turn)
+    if group:
+        yield name, group
+
+
+def _session_name(turns: Sequence[Turn]) -> str:
+    """A name that is the same when the same conversation comes again, and that says nothing of its content."""
+    first = next((turn for turn in turns if turn.role not in SKIPPED), None)
+    return f"conversation-{digest(first.content)[:12]}" if first else "conversation"
+
+
+def _mark(role: str, name: str, text_digest: str) -> str:
+    return f"{role}\0{name}\0{text_digest}"
+
+
+def exchange_digest(messages: Sequence[Message]) -> str:
+    """The digest of an exchange: of who said what, in order."""
+    return _joined([_mark(item.role, item.name, item.digest) for item in messages])
+
+
+def _joined(marks: Sequence[str]) -> str:
+    return digest("\n".join(marks))
+
+
+def title_of(text: str) -> str:
+    """A title for a text that has none: its first line with words, cut at a word."""
+    for line in text[:4_000].splitlines():
+        if words := " ".join(line.strip().lstrip("#>*-+ \t").split()):
+            if len(words) <= TITLE_CHARS:
+                return words
+            cut = words.rfind(" ", TITLE_CHARS // 2, TITLE_CHARS)
+            return words[: cut if cut > 0 else TITLE_CHARS] + "…"
+    return "untitled"
+
+
+def _day(ms: int) -> str:
+    return from_ms(ms).date().isoformat()
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""Documents as trees of nodes: which parts get a path, and which words each part is found by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mnemic.models.document import Document, Message
+from mnemic.store import NewNode
+from mnemic.text.passage import passage
+from mnemic.text.tree import PIECE, Node, parse, slug
+
+MESSAGE_REACH = 1_200
+"""Characters that a message is indexed by when it has no parts of its own."""
+
+
+def document_nodes(document: Document, messages: Sequence[Message], bodies: Mapping[int, str]) -> list[NewNode]:
+    """The tree of any document from its messages, or from its own text."""
+    if document.text_id is None:
+        return exchange_nodes(document, messages, bodies)
+    return note_nodes(document, bodies[document.text_id])
+
+
+def note_nodes(document: Document, body: str) -> list[NewNode]:
+    """The tree of a note or a file."""
+    assert document.text_id is not None
+    tree = parse(body, title=document.title)
+    alone = _only_leaf(tree)
+    found: list[NewNode] = []
+    for place, node in enumerate(tree):
+        if place and alone:
+            break
+        root = node.parent < 0
+        reach = tree[alone].reach if root and alone else node.reach
+        found.append(
+            _new(
+                document, node, document.text_id, body,
+                path=document.path if root else f"{document.path}/{node.path}",
+                kind=document.kind if root else node.kind,
+                title=document.title if root else node.title,
+                start=tree[alone].start if root and alone else node.start,
+                reach=node.start if not root and _repeats(tree, place) else reach,
+                parent=node.parent,
+            )
+        )  # fmt: skip
+    return found
+
+
+def exchange_nodes(document: Document, messages: Sequence[Message], bodies: Mapping[int, str]) -> list[NewNode]:
+    """The tree of an exchange: a node for every message, and the parts of the long ones below it."""
+    root = NewNode(document.path, document.kind, document.title, -1, None, 0, 0, 0, document.created_at)
+    found, taken = [root], dict[str, int]()
+    for message in messages:
+        body = bodies[message.text_id]
+        path = _free(f"{document.path}/{slug(message.name or message.role)}", taken)
+        found += _message_nodes(document, message, body, path, len(found))
+    return found
+
+
+def _message_nodes(document: Document, message: Message, body: str, path: str, first: int) -> list[NewNode]:
+    tree = parse(body) if len(body) > PIECE else ()
+    parts = [node for node in tree if node.parent >= 0]
+    if len(parts) < 2:
+        parts = []
+    title = " ".join(body[:120].split())[:80]
+    reach = tree[0].reach if parts else min(len(body), MESSAGE_REACH)
+    whole = Node("", "message", title, 0, len(body), reach, -1)
+    options = {"said": message.created_at, "message": message.seq, "speaker": message.name}
+    found = [_new(document, whole, message.text_id, body, path=path, kind="message", title=title, start=0,
+                  reach=reach, parent=0, **options)]  # type: ignore[arg-type]  # fmt: skip
+    for place, node in enumerate(tree):
+        if node.parent < 0 or not parts:
+            continue
+        found.append(
+            _new(document, node, message.text_id, body, path=f"{path}/{node.path}", kind=node.kind, title=node.title,
+                 start=node.start, reach=node.start if _repeats(tree, place) else node.reach,
+                 parent=first + node.parent, **options)  # type: ignore[arg-type]
+        )  # fmt: skip
+    return found
+
+
+def _new(
+    document: Document, node: Node, text_id: int, body: str, *, path: str, kind: str, title: str, start: int,
+    reach: int, parent: int, said: int | None = None, message: int | None = None, speaker: str = "",
+) -> NewNode:  # fmt: skip
+    words = passage(body, start, reach, speaker=speaker, title=title if parent < 0 else "")
+    created = document.created_at if said is None else said
+    return NewNode(path, kind, title, parent, text_id, start, node.end, reach, created, message, speaker, words)
+
+
+def _only_leaf(tree: Sequence[Node]) -> int:
+    """The place of the single part of a text that has just one, else 0: root and part would be found twice."""
+    return 1 if len(tree) == 2 and tree[1].kind == "paragraph" else 0
+
+
+def _repeats(tree: Sequence[Node], place: int) -> bool:
+    """Whether a part adds no word to what its parent is found by: the parent alone is indexed then."""
+    node, parent = tree[place], tree[tree[place].parent]
+    siblings = (place + 1 < len(tree) and tree[place + 1].parent == node.parent) or tree[place - 1] is not parent
+    return not siblings and node.end <= parent.reach and node.kind == "paragraph"
+
+
+def _free(path: str, taken: dict[str, int]) -> str:
+    taken[path] = taken.get(path, 0) + 1
+    return path if taken[path] == 1 else f"{path}~{taken[path]}"

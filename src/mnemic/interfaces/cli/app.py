@@ -1,0 +1,342 @@
+"""Every verb: parse, one call on `Memory`, render. With `--json`, one JSON document on stdout and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mnemic.errors import BadInput, MnemicError
+from mnemic.interfaces.cli import render
+
+if TYPE_CHECKING:
+    from mnemic.memory import Memory
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Persistent memory for AI agents, in one folder.",
+                  pretty_exceptions_enable=False)  # fmt: skip
+ledger_app = typer.Typer(no_args_is_help=True, help="The record of every change, which proves itself.")
+app.add_typer(ledger_app, name="ledger")
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why; it stands in the ledger.")]
+
+
+@dataclass(slots=True)
+class _Target:
+    home: str | None = None
+    namespace: str | None = None
+
+
+TARGET = _Target()
+
+
+@app.callback()
+def _options(
+    home: Annotated[str | None, typer.Option("--home", help="The folder that holds everything.")] = None,
+    namespace: Annotated[str | None, typer.Option("--namespace", help="The hard wall: a tenant, a user, a project.")] = None,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
+) -> None:  # fmt: skip
+    if version:
+        from mnemic import __version__
+
+        typer.echo(f"mnemic {__version__}")
+        raise typer.Exit()
+    TARGET.home, TARGET.namespace = home, namespace
+
+
+def run() -> None:
+    """Run a command line; what mnemic refuses becomes one line on stderr and exit code 1."""
+    try:
+        app()
+    except MnemicError as error:
+        print(f"mnemic: {' '.join(str(error).split())}", file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(1)
+
+
+def _memory() -> Memory:
+    from mnemic.memory import Memory
+
+    return Memory.open(TARGET.home, namespace=TARGET.namespace)
+
+
+def _print(value: Any, as_json: bool, show: Callable[[Any], None]) -> None:
+    if as_json:
+        print(json.dumps(value, ensure_ascii=False, indent=None))
+    else:
+        show(value)
+
+
+def _moment(memory: Memory, text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    from mnemic.text.when import parse_moment
+
+    return parse_moment(text, memory.clock.now())
+
+
+def _ms(memory: Memory, text: str | None, *, end: bool = False) -> int | None:
+    if text is None:
+        return None
+    from mnemic.clock import to_ms
+    from mnemic.text.when import parse_moment
+
+    return to_ms(parse_moment(text, memory.clock.now(), end=end))
+
+
+def _stdin() -> str:
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def _file(name: str) -> Path | None:
+    """The file that an argument names, or None where it is a text."""
+    if len(name) > 1000 or "\n" in name or "\0" in name:
+        return None
+    file = Path(name).expanduser()
+    try:
+        return file if file.is_file() else None
+    except OSError:
+        return None
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput(f"{str(file)!r} is not UTF-8 text: convert it first") from None
+    except OSError as error:
+        raise BadInput(f"{str(file)!r} cannot be read ({error.strerror})") from None
+
+
+@app.command()
+def remember(
+    text: Annotated[str, typer.Argument(help="A text, a file, or - for stdin.")],
+    title: Annotated[str, typer.Option(help="A title; else the first line.")] = "",
+    at: Annotated[str | None, typer.Option(help="When it was, e.g. 2026-11-30 or 'yesterday'.")] = None,
+    importance: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
+    context: Annotated[str, typer.Option(help="A soft tag to narrow by.")] = "",
+    op_id: Annotated[str | None, typer.Option("--op-id", help="Repeating the same operation id is harmless.")] = None,
+    allow_erased: Annotated[bool, typer.Option(help="Store it although the same text was erased.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Remember a text or a file."""
+    file = None if text == "-" else _file(text)
+    body = _stdin() if text == "-" else _read(file) if file else text
+    with _memory() as memory:
+        receipt = memory.remember(
+            body, title=title or (file.stem if file and not body.lstrip().startswith("# ") else ""),
+            kind="file" if file else "note", at=_moment(memory, at), importance=importance, context=context,
+            source=file.resolve().as_uri() if file else None, op_id=op_id, allow_erased=allow_erased,
+        )  # fmt: skip
+        _print(receipt.json(), as_json, render.receipt)
+    if receipt.status == "rejected":
+        raise MnemicError(receipt.reason or "rejected")
+
+
+@app.command()
+def capture(
+    file: Annotated[str, typer.Argument(help='JSON lines of {"role","content","name"?,"created_at"?,"session"?}, or -.')],
+    session: Annotated[str | None, typer.Option(help="The conversation they belong to.")] = None,
+    context: Annotated[str, typer.Option(help="A soft tag to narrow by.")] = "",
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Capture a conversation."""
+    with _memory() as memory:
+        turns = _turns(memory, _stdin() if file == "-" else _read(Path(file).expanduser()))
+        name = session or (Path(file).stem if file != "-" else None)
+        report = memory.capture(turns, session=name, context=context)
+        _print(report.json(), as_json, render.capture)
+
+
+def _turns(memory: Memory, text: str) -> list[Any]:
+    from mnemic.clock import to_ms
+    from mnemic.models.document import Turn
+    from mnemic.text.when import parse_moment
+
+    turns = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise BadInput(f"line {number} is not JSON ({error}): nothing was stored") from None
+        if not isinstance(row, dict) or not all(isinstance(row.get(key), str) for key in ("role", "content")):
+            raise BadInput(f"line {number} needs the texts 'role' and 'content': nothing was stored")
+        said = row.get("created_at")
+        at = to_ms(parse_moment(str(said), memory.clock.now())) if said else None
+        own = row.get("session")
+        turns.append(Turn(row["role"], row["content"], str(row.get("name") or ""), at, str(own) if own else None))
+    return turns
+
+
+@app.command()
+def recall(
+    query: str,
+    k: Annotated[int | None, typer.Option("--k", min=1, max=1000, help="At most so many hits.")] = None,
+    max_chars: Annotated[int | None, typer.Option(min=1, help="Characters in all.")] = None,
+    max_node_chars: Annotated[int | None, typer.Option(min=1, help="Characters of one hit.")] = None,
+    within: Annotated[str | None, typer.Option(help="Only below this path.")] = None,
+    context: Annotated[str | None, typer.Option(help="Only with this tag.")] = None,
+    kind: Annotated[list[str] | None, typer.Option(help="message, section, note, exchange, …; repeatable.")] = None,
+    since: Annotated[str | None, typer.Option(help="From this time on.")] = None,
+    until: Annotated[str | None, typer.Option(help="Before this time.")] = None,
+    as_of: Annotated[str | None, typer.Option(help="What was known at this time.")] = None,
+    scoring: Annotated[str | None, typer.Option(help="structure or seed.")] = None,
+    explain: Annotated[bool, typer.Option(help="Show the signals of every hit.")] = False,
+    why_not: Annotated[list[str] | None, typer.Option(help="Ask why a path was not returned; repeatable.")] = None,
+    frame: Annotated[bool, typer.Option(help="The block that goes into a prompt.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Ask memory."""
+    from mnemic.models.answer import Budget, Scope
+
+    with _memory() as memory:
+        given = memory.settings.recall
+        nodes = k or given.nodes
+        budget = Budget(
+            nodes=nodes,
+            chars=max_chars or (given.chars if k is None else max(given.chars, nodes * given.node_chars)),
+            node_chars=max_node_chars or given.node_chars,
+        )
+        scope = Scope(
+            within=within, context=context, kinds=tuple(kind or ()), since=_ms(memory, since),
+            until=_ms(memory, until), as_of=_ms(memory, as_of),
+        )  # fmt: skip
+        answer = memory.recall(
+            query, scope=scope, budget=budget, scoring=scoring, why_not=why_not or (), frame=frame
+        )
+    if frame and not as_json:
+        print(answer.frame or "")
+    else:
+        _print(answer.json(), as_json, lambda row: render.answer(row, explain))
+
+
+@app.command()
+def show(path: str, as_json: Json = False) -> None:
+    """Open a path: its text, where it belongs, its history."""
+    with _memory() as memory:
+        _print(memory.show(path), as_json, render.page)
+
+
+@app.command()
+def tree(
+    path: Annotated[str, typer.Argument()] = "",
+    depth: Annotated[int, typer.Option(min=1, max=64)] = 2,
+    as_json: Json = False,
+) -> None:
+    """Browse the address space."""
+    with _memory() as memory:
+        _print(memory.tree(path, depth=depth), as_json, render.tree)
+
+
+@app.command()
+def forget(
+    path: str,
+    erase: Annotated[bool, typer.Option("--erase", help="Remove the bytes for good; cannot be undone.")] = False,
+    reason: Reason = "",
+    as_json: Json = False,
+) -> None:
+    """Hide a path from recall, or erase it."""
+    with _memory() as memory:
+        _print(memory.forget(path, erase=erase, reason=reason).json(), as_json, render.record)
+
+
+@app.command()
+def undo(seq: int, reason: Reason = "", as_json: Json = False) -> None:
+    """Take one ledger entry back."""
+    with _memory() as memory:
+        _print(memory.undo(seq, reason=reason), as_json, render.record)
+
+
+@app.command()
+def status(as_json: Json = False) -> None:
+    """How much there is."""
+    with _memory() as memory:
+        _print(memory.status(), as_json, render.record)
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """Check the home; exit 1 if something is wrong."""
+    with _memory() as memory:
+        found = memory.doctor()
+        _print(found, as_json, render.record)
+    if not found["ok"]:
+        raise MnemicError(found["problems"][0])
+
+
+@app.command()
+def reindex(as_json: Json = False) -> None:
+    """Make trees, full text and missing vectors anew."""
+    with _memory() as memory:
+        _print(memory.reindex(), as_json, render.record)
+
+
+@app.command()
+def backup(file: str, as_json: Json = False) -> None:
+    """Write a verified copy of the home."""
+    with _memory() as memory:
+        _print(memory.backup(file), as_json, render.record)
+
+
+@app.command()
+def restore(file: str, reason: Reason = "", as_json: Json = False) -> None:
+    """Put a backup in place of the home; the old files are kept beside it."""
+    _print(_memory().restore(file, reason=reason), as_json, render.record)
+
+
+@ledger_app.command("list")
+def ledger_list(
+    limit: Annotated[int, typer.Option(min=1)] = 50,
+    after: Annotated[int, typer.Option(min=0, help="Only entries after this one, oldest first.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """The latest entries, newest first."""
+    with _memory() as memory:
+        _print(memory.ledger(limit=limit, after=after), as_json, render.events)
+
+
+@ledger_app.command("show")
+def ledger_show(seq: int, as_json: Json = False) -> None:
+    """One entry with all it changed."""
+    with _memory() as memory:
+        _print(memory.ledger_entry(seq), as_json, render.record)
+
+
+@ledger_app.command("verify")
+def ledger_verify(as_json: Json = False) -> None:
+    """Check the chain, the contents, the outside head and the state; exit 1 if anything differs."""
+    with _memory() as memory:
+        verdict = memory.verify()
+    row = asdict(verdict)
+    row["notes"] = list(verdict.notes)
+    _print(row, as_json, render.record)
+    if not verdict.ok:
+        print(f"mnemic: {verdict.problem}: restore with `mnemic restore FILE`", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+@ledger_app.command("export")
+def ledger_export(as_json: Json = False) -> None:
+    """Every entry with payload and salt, one JSON line each; with --json, one array."""
+    with _memory() as memory:
+        rows = memory.ledger_export()
+    _print(rows, as_json, lambda found: [print(json.dumps(row, ensure_ascii=False)) for row in found] and None)
+
+
+@ledger_app.command("accept")
+def ledger_accept(reason: Reason = "", as_json: Json = False) -> None:
+    """Accept a store that lies behind the head seen before: a decision of yours, on the record."""
+    with _memory() as memory:
+        head = memory.accept(reason=reason)
+    _print({"seq": head.seq, "hash": head.hash} if head else {}, as_json, render.record)

@@ -1,0 +1,99 @@
+"""How answers look on a terminal. Memory text is printed as plain text: no markup in it is ever read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+from rich.tree import Tree
+
+console = Console(highlight=False, soft_wrap=True)
+COLOURS = {"stored": "green", "queued": "yellow", "duplicate": "cyan", "nothing": "dim", "rejected": "red"}
+SHOWN = 6
+
+
+def _clean(text: object) -> str:
+    """Printable text: control characters of a memory must not drive the terminal."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "�" for char in str(text))
+
+
+def line(*parts: tuple[object, str]) -> None:
+    """One line of (text, style) parts."""
+    console.print(Text.assemble(*((_clean(text), style) for text, style in parts)))
+
+
+def receipt(row: dict[str, Any]) -> None:
+    more = f"  {row['nodes']} nodes" + (f", {row['redacted']} secrets redacted" if row["redacted"] else "")
+    why = f"  {row['reason']}" if row["reason"] else ""
+    line((row["status"], COLOURS[row["status"]]), (f"  {row['path'] or ''}", "bold"), (more + why, "dim"))
+
+
+def capture(row: dict[str, Any]) -> None:
+    line((f"{row['sessions']} sessions, {row['exchanges']} exchanges, {row['messages']} messages", "bold"))
+    for item in row["receipts"][:50]:
+        receipt(item)
+    if len(row["receipts"]) > 50:
+        line((f"… and {len(row['receipts']) - 50} more", "dim"))
+
+
+def answer(row: dict[str, Any], explain: bool) -> None:
+    for number, hit in enumerate(row["hits"], 1):
+        line((f"{number}. ", "dim"), (hit["path"], "bold cyan"), (f"  {hit['score']:.2f}", "green"),
+             (f"  {hit['created_at']}  {hit['kind']} from {hit['origin']}", "dim"))  # fmt: skip
+        who = f"{hit['speaker']}: " if hit["speaker"] else ""
+        line((f"   {who}{hit['text']}", ""))
+        if explain:
+            _signals(hit["signals"])
+    if row["reason"]:
+        line((row["reason"], "yellow"))
+    for note in row["degraded"]:
+        line((f"note: {note}", "yellow"))
+    for item in row.get("why_not", ()):
+        line(("why not ", "dim"), (item["path"], "bold"), (f"  {item['stage']}: {item['detail']}", "yellow"))
+    more = f", {row['omitted']} more did not fit" if row["omitted"] else ""
+    line((f"{row['scoring']} scoring, {row['embedder']}{more}", "dim"))
+
+
+def _signals(signals: dict[str, float]) -> None:
+    for name, value in sorted(signals.items(), key=lambda pair: -abs(pair[1]))[:SHOWN]:
+        if abs(value) >= 0.005:
+            line((f"     {name:<8} ", "dim"), ("█" * max(1, min(40, round(abs(value) * 3))), "magenta"), (f" {value:.2f}", "dim"))
+
+
+def page(row: dict[str, Any]) -> None:
+    line((row["path"], "bold cyan"), (f"  {row['kind']} from {row['origin']}, {row['created_at']}", "dim"))
+    line((row["text"], ""))
+    for child in row["children"]:
+        line(("  ↳ ", "dim"), (child, "cyan"))
+    for event in row["history"]:
+        line((f"  #{event['seq']} {event['at']} {event['op']} by {event['actor']} {event['reason'] or ''}", "dim"))
+
+
+def tree(rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        line(("nothing is remembered yet: try `mnemic remember \"…\"`", "yellow"))
+        return
+    root = Tree("/", style="dim")
+    places: dict[str, Tree] = {}
+    for row in rows:
+        parent = row["path"].rpartition("/")[0]
+        label = Text.assemble((_clean(row["path"].rpartition("/")[2]), "bold"), (f"  {_clean(row['title'])[:70]}", "dim"))
+        places[row["path"]] = places.get(parent, root).add(label)
+    console.print(root)
+
+
+def events(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        what = "erased" if row["erased"] else f"{row['path'] or row['object']}  {row['reason'] or ''}"
+        line((f"#{row['seq']:<5}", "bold"), (f"{row['at']}  ", "dim"), (f"{row['op']:<9}", "green"),
+             (f"{row['actor']:<8}", "cyan"), (what, ""))  # fmt: skip
+
+
+def record(row: dict[str, Any]) -> None:
+    for name, value in row.items():
+        if isinstance(value, dict):
+            value = ", ".join(f"{key} {item}" for key, item in value.items())
+        elif isinstance(value, list | tuple):
+            value = "; ".join(str(item) for item in value) or "none"
+        line((f"{name:<14}", "dim"), (value, ""))

@@ -1,0 +1,271 @@
+"""Recording, undoing, verifying and erasing: what can be done with a ledger.
+
+`Ledger.record` is the only way in which state changes. It appends one entry that carries the before- and
+after-images of every row it touches, and applies the after-images in the same transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mnemic.clock import Clock, Ids, iso, to_ms
+from mnemic.errors import Conflict, Damaged, NotFound, Refused
+from mnemic.ledger.chain import GENESIS, changes_of, leaf_hash, opened, payload_hash, payload_of
+from mnemic.ledger.witness import Witness
+from mnemic.models.event import Change, Draft, Event, Head, Row, Verdict
+from mnemic.store import Store, Transaction
+from mnemic.store.schema import TRUTH
+
+State = dict[tuple[str, tuple[str | int, ...]], Row]
+
+NOT_UNDOABLE = {"erase": "what was erased is gone for good", "restore": "restore another backup instead"}
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The ledger of a home, over any store."""
+
+    store: Store
+    witness: Witness
+    clock: Clock
+    ids: Ids
+
+    def record(self, tx: Transaction, namespace: str, draft: Draft) -> Event:
+        """Apply the draft's changes and append its entry, inside the caller's transaction.
+
+        Raises Conflict where a row is not as its before-image says, and Damaged where the store lies behind the
+        head that was noted outside it: appending would hide that entries were cut off.
+        """
+        head = tx.head()
+        self._refuse_behind(namespace, head)
+        payload = payload_of(draft.reason, draft.note, draft.changes)
+        salt = self.ids.token(16)
+        event = Event(
+            seq=head.seq + 1 if head else 1,
+            at=to_ms(self.clock.now()),
+            actor=draft.actor,
+            origin=draft.origin,
+            op=draft.op,
+            object=draft.object,
+            payload_hash=payload_hash(salt, payload),
+            previous=head.hash if head else GENESIS,
+            hash="",
+            payload=payload,
+            salt=salt,
+        )
+        event = replace(event, hash=leaf_hash(namespace, event))
+        tx.apply(draft.changes)
+        tx.append(event)
+        return event
+
+    def committed(self, namespace: str, event: Event) -> None:
+        """Note the new head outside the store. Call it right after the commit."""
+        self.witness.note(self.store.store_id, namespace, Head(event.seq, event.hash))
+
+    def _refuse_behind(self, namespace: str, head: Head | None) -> None:
+        seen = self.witness.seen(self.store.store_id, namespace)
+        if seen is None or (head is not None and head.seq > seen.seq):
+            return
+        if head is None or head.seq < seen.seq or head.hash != seen.hash:
+            raise Damaged(
+                f"the ledger ends at {head.seq if head else 0}, but {seen.seq} was seen before: entries were cut off or"
+                " an older copy was put in place; run `mnemic ledger verify`, then `mnemic restore` a backup or"
+                " `mnemic ledger accept --reason …`"
+            )
+
+    # reading
+
+    def events(self, namespace: str, start: int = 0) -> Iterator[Event]:
+        """Every entry after `start`, in order."""
+        after = start
+        while batch := self.store.events(namespace, after=after, limit=2000):
+            yield from batch
+            after = batch[-1].seq
+
+    def event(self, namespace: str, seq: int) -> Event:
+        """One entry. Raises NotFound."""
+        found = self.store.event(namespace, seq)
+        if found is None:
+            raise NotFound(f"no ledger entry {seq} in namespace {namespace!r}: see `mnemic ledger list`")
+        return found
+
+    # proving
+
+    def verify(self, namespace: str, progress: Callable[[int], None] | None = None) -> Verdict:
+        """Check the chain, every payload, the head outside, and that the state is what the entries made."""
+        verdict, state = self._verify_chain(namespace, progress)
+        if not verdict.ok:
+            return verdict
+        problem = self._verify_head(namespace, verdict.checked)
+        if problem:
+            return replace(verdict, ok=False, broken_at=verdict.checked + 1, problem=problem)
+        difference = self._differs(namespace, state)
+        if difference:
+            return replace(verdict, ok=False, problem=difference)
+        return replace(verdict, notes=self._notes(namespace))
+
+    def _verify_chain(self, namespace: str, progress: Callable[[int], None] | None) -> tuple[Verdict, State]:
+        previous, expected, state = GENESIS, 1, State()
+        erased = self._erased(namespace)
+        for event in self.events(namespace):
+            problem = _leaf_problem(namespace, event, expected, previous, erased)
+            if problem:
+                return Verdict(False, expected - 1, expected, problem), state
+            if event.payload is not None:
+                fold(state, changes_of(event.payload))
+            previous, expected = event.hash, expected + 1
+            if progress and expected % 1000 == 0:
+                progress(expected)
+        return Verdict(True, expected - 1), state
+
+    def _erased(self, namespace: str) -> set[int]:
+        """Numbers of the entries whose payload an erase entry says it removed."""
+        gone: set[int] = set()
+        for event in self.events(namespace):
+            if event.op == "erase" and event.payload is not None:
+                gone |= set(opened(event.payload)["note"].get("erased", ()))
+        return gone
+
+    def _verify_head(self, namespace: str, length: int) -> str | None:
+        seen = self.witness.seen(self.store.store_id, namespace)
+        if seen is None:
+            return None
+        if seen.seq > length:
+            return f"the ledger ends at {length}, but entry {seen.seq} was seen before: truncated or rolled back"
+        if self.event(namespace, seen.seq).hash != seen.hash:
+            return f"entry {seen.seq} is not the one that was seen before: the ledger was rewritten or replaced"
+        return None
+
+    def _notes(self, namespace: str) -> tuple[str, ...]:
+        if self.witness.problem:
+            return (self.witness.problem,)
+        if self.store.head(namespace) and self.witness.seen(self.store.store_id, namespace) is None:
+            return ("no head of this ledger is noted outside the store: a cut-off end would go unseen",)
+        return ()
+
+    def _differs(self, namespace: str, state: State) -> str | None:
+        for name, table in TRUTH.items():
+            for row in self.store.rows(namespace, name):
+                key = (name, tuple(row[column] for column in table.key))
+                if state.pop(key, None) != row:
+                    return f"state differs from the ledger: {name} {_shown(key)} was changed behind its back"
+        if state:
+            key = min(state, key=repr)
+            return f"state differs from the ledger: {key[0]} {_shown(key)} is gone"
+        return self._texts_differ(namespace)
+
+    def _texts_differ(self, namespace: str) -> str | None:
+        for name, table in TRUTH.items():
+            if not table.digests:
+                continue
+            batch: list[Row] = []
+            for row in self.store.rows(namespace, name):
+                if row["text_id"] is not None:
+                    batch.append(row)
+                if len(batch) >= 500:
+                    if problem := self._batch_differs(namespace, name, batch):
+                        return problem
+                    batch = []
+            if batch and (problem := self._batch_differs(namespace, name, batch)):
+                return problem
+        return None
+
+    def _batch_differs(self, namespace: str, name: str, rows: list[Row]) -> str | None:
+        wanted = {row["text_id"] for row in rows}
+        bodies: dict[int, str] = {}
+        for shelf in ("hot", "warm", "cold"):
+            bodies |= self.store.texts(namespace, sorted(wanted - bodies.keys()), shelf)
+        for row in rows:
+            body = bodies.get(row["text_id"])
+            if body is None or digest(body) != row["digest"]:
+                key = tuple(row[column] for column in TRUTH[name].key)
+                what = "is gone" if body is None else "was changed"
+                return f"the text of {name} {_shown((name, key))} {what} behind the ledger's back"
+        return None
+
+    def check_served(self, namespace: str, table: str, key: tuple[str | int, ...], row: Row, seq: int) -> bool:
+        """Whether a row that is about to be served is what entry `seq` made it."""
+        event = self.store.event(namespace, seq)
+        if event is None or event.payload is None or event.salt is None:
+            return False
+        if payload_hash(event.salt, event.payload) != event.payload_hash or leaf_hash(namespace, event) != event.hash:
+            return False
+        return any(c.table == table and c.key == key and c.after == row for c in changes_of(event.payload))
+
+    # taking back
+
+    def undo(self, tx: Transaction, namespace: str, seq: int, *, actor: str, reason: str) -> tuple[Event, list[Change]]:
+        """Take one entry back by a new entry. Returns it with the changes it made.
+
+        Raises Refused if there is nothing to take back, Conflict if a later entry changed the same rows.
+        """
+        event = self.event(namespace, seq)
+        if event.op in NOT_UNDOABLE:
+            raise Refused(f"entry {seq} ({event.op}) cannot be undone: {NOT_UNDOABLE[event.op]}")
+        if event.payload is None:
+            raise Refused(f"entry {seq} cannot be undone: its content was erased")
+        changes = [change.inverse() for change in reversed(changes_of(event.payload))]
+        if not changes:
+            raise Refused(f"entry {seq} ({event.op}) changed nothing that could be undone")
+        note = {"undoes": seq, "path": opened(event.payload)["note"].get("path")}
+        try:
+            done = self.record(
+                tx, namespace, Draft("undo", event.object, actor, "user", reason, tuple(changes), note)
+            )
+        except Conflict as error:
+            raise Conflict(f"entry {seq} cannot be undone, something later stands on it: {error}") from error
+        return done, changes
+
+
+def fold(state: State, changes: tuple[Change, ...]) -> None:
+    """Apply after-images to a state in memory."""
+    for change in changes:
+        if change.after is None:
+            state.pop((change.table, change.key), None)
+        else:
+            state[change.table, change.key] = change.after
+
+
+def digest(text: str) -> str:
+    """The SHA-256 of a text, in hexadecimal: how rows of truth name the text they mean."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def shown(event: Event) -> dict[str, Any]:
+    """An entry as every surface shows it."""
+    content = opened(event.payload) if event.payload is not None else None
+    return {
+        "seq": event.seq,
+        "at": iso(event.at),
+        "actor": event.actor,
+        "origin": event.origin,
+        "op": event.op,
+        "object": event.object,
+        "path": content["note"].get("path") if content else None,
+        "reason": content["reason"] if content else None,
+        "erased": content is None,
+        "hash": event.hash,
+        "previous": event.previous,
+        "payload_hash": event.payload_hash,
+    }
+
+
+def _leaf_problem(namespace: str, event: Event, expected: int, previous: str, erased: set[int]) -> str | None:
+    if event.seq != expected:
+        return f"entry {expected} is missing"
+    if event.previous != previous:
+        return f"entry {expected} does not follow the one before it: something was changed, removed or reordered"
+    if leaf_hash(namespace, event) != event.hash:
+        return f"entry {expected} does not match its hash"
+    if event.payload is None or event.salt is None:
+        return None if expected in erased else f"the content of entry {expected} is gone, and no erasure says so"
+    if payload_hash(event.salt, event.payload) != event.payload_hash:
+        return f"the content of entry {expected} does not match its hash"
+    return None
+
+
+def _shown(key: tuple[str, tuple[str | int, ...]]) -> str:
+    return repr("/".join(map(str, key[1])))

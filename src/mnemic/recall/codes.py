@@ -1,0 +1,147 @@
+"""Compact codes, so that a search over very many vectors reads a sixteenth of them.
+
+Up to about 20,000 vectors `scan` compares the query with all of them and is exact. Above, each vector also
+has a code of two bits a dimension, held in memory (96 bytes for 384 dimensions; a million are 96 MB instead
+of 1.5 GB): `nearest` compares the query with all codes by XOR and bit counts, and names candidates to compare
+by their full vectors. Codes are taken after subtracting the mean of all vectors, because the vectors of most
+models fill a narrow cone, in which plain signs hardly differ. docs/codes.md has the measurements and the ways
+not taken, `python -m bench.codes` makes them again.
+
+A coordinate becomes one of the levels -3, -1, 1, 3, the 2-bit number `2*a + b` with digits -1 or 1; the query
+is written with three such digits. A product of levels is then a weighted sum of products of digits, and a sum
+of products of digits is a bit count: sum(a*b) = dim - 2*count(a XOR b). So one pass of integer work gives the
+dot product of the rounded vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.embed.calibration import centred
+
+Codes = NDArray[np.uint64]
+"""Shape (2 * words, n), words = ceil(dim / 64): a vector is a column. So a scan reads each row in one run,
+which is five times faster than going from vector to vector.
+"""
+
+EXACT_BELOW = 20_000
+"""Vectors up to which `scan` is quicker than `nearest`, and 31 MB hold them at 384 dimensions."""
+
+RESCORE = 20
+"""Candidates to compare by full vectors for each result wanted: keeps at least 0.98 of the exact top 20."""
+
+STALE = 0.25
+"""`drift` from which on codes should be made anew; up to 0.3 at least 0.98 of the exact top 20 were kept."""
+
+CODE_BITS, QUERY_BITS = 2, 3
+STEPS = {2: 0.996, 3: 0.586}
+"""Best uniform step for a normal distribution of spread 1, by bits (Max 1960, IRE Trans. IT-6, table II)."""
+
+BLOCK = 1 << 15
+"""Columns at a time: the sums of a block stay in the processor's cache."""
+
+REFINE = 4
+"""Of so many times the candidates the code is compared with the unrounded query."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coder:
+    """What turns vectors into codes: the mean (dim,) to subtract. Never compare codes of two coders."""
+
+    mean: NDArray[np.float32]
+
+    @classmethod
+    def fit(cls, vectors: NDArray[np.floating]) -> Coder:
+        """A coder for vectors like these, shape (n, dim), n >= 1; a thousand taken at random are enough."""
+        return cls(np.asarray(vectors.mean(axis=0, dtype=np.float64), np.float32))
+
+    def encode(self, vectors: NDArray[np.floating]) -> Codes:
+        """The codes of `vectors` (n, dim), a column for each: `np.hstack` them to what is there."""
+        return _digits(centred(vectors, self.mean), CODE_BITS)
+
+
+def scan(vectors: NDArray[np.float32], query: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+    """The exact k nearest of `vectors` (n, dim) to `query` (dim,) by dot product, best first."""
+    return _best(vectors @ query, k)
+
+
+def nearest(codes: Codes, query: NDArray[np.float32], coder: Coder, k: int) -> NDArray[np.intp]:
+    """About the k nearest columns of `codes` to `query` (dim,) by centred cosine, best first.
+
+    Ask for `RESCORE` times what is wanted and compare those by their full vectors.
+    """
+    point = centred(query, coder.mean)
+    rough = _best(-_distances(codes, _digits(point[None], QUERY_BITS)).astype(np.int64), REFINE * k)
+    levels = _levels(codes[:, rough], len(point))
+    length = np.linalg.norm(levels, axis=1)
+    return rough[_best(levels @ point / length, k)]
+
+
+def drift(old: NDArray[np.floating], new: NDArray[np.floating]) -> float:
+    """How far the mean has moved since the codes were made, in units of the vectors' distance from it.
+
+    Past `STALE` make a new coder and encode all anew. Unit vectors lie sqrt(1 - |mean|^2) from their mean.
+    """
+    room = max(1e-6, 1.0 - float(np.dot(new, new)))
+    return float(np.linalg.norm(np.asarray(new, np.float64) - old) / np.sqrt(room))
+
+
+def _digits(points: NDArray[np.float32], bits: int) -> Codes:
+    """The digits of the rounded coordinates of unit `points`, highest first, shape (bits * words, n)."""
+    n, dim = points.shape
+    step = STEPS[bits] / np.sqrt(dim)
+    level = np.clip(np.floor(points / step) + 2 ** (bits - 1), 0, 2**bits - 1).astype(np.uint8)
+    padded = np.zeros((n, -(-dim // 64) * 64), np.uint8)
+    rows = []
+    for digit in reversed(range(bits)):
+        padded[:, :dim] = level >> digit & 1
+        rows.append(np.packbits(padded, axis=1, bitorder="little").view("<u8").T)
+    return np.ascontiguousarray(np.vstack(rows), dtype=np.uint64)
+
+
+def _distances(codes: Codes, query: Codes) -> NDArray[np.uint32]:
+    """A number for each column that grows as the dot product with the rounded query falls."""
+    words = len(codes) // CODE_BITS
+    total = np.zeros(codes.shape[1], np.uint32)
+    for start in range(0, len(total), BLOCK):
+        block, part = codes[:, start : start + BLOCK], total[start : start + BLOCK]
+        for code_digit, query_digit, weight in _pairs():
+            count = np.zeros(len(part), np.uint16)
+            for word in range(words):
+                count += np.bitwise_count(
+                    block[code_digit * words + word] ^ query[query_digit * words + word, 0]
+                )
+            part += count.astype(np.uint32) << weight
+    return total
+
+
+def _pairs() -> Iterator[tuple[int, int, int]]:
+    for code_digit in range(CODE_BITS):
+        for query_digit in range(QUERY_BITS):
+            yield code_digit, query_digit, CODE_BITS - 1 - code_digit + QUERY_BITS - 1 - query_digit
+
+
+def _levels(codes: Codes, dim: int) -> NDArray[np.float32]:
+    """The coordinates that the columns stand for, each -3, -1, 1 or 3, shape (n, dim)."""
+    words = len(codes) // CODE_BITS
+    high, low = (
+        np.unpackbits(
+            np.ascontiguousarray(half.T, "<u8").view(np.uint8), axis=1, bitorder="little", count=dim
+        )
+        for half in (codes[:words], codes[words:])
+    )
+    return np.asarray(4.0 * high + 2.0 * low - 3.0, np.float32)
+
+
+def _best(scores: NDArray[np.floating | np.integer], k: int) -> NDArray[np.intp]:
+    """Positions of the k highest scores, highest first, ties by position."""
+    k = min(k, len(scores))
+    if k <= 0:
+        return np.empty(0, np.intp)
+    edge = np.partition(scores, len(scores) - k)[len(scores) - k]
+    chosen = np.flatnonzero(scores >= edge)
+    return np.asarray(chosen[np.argsort(-scores[chosen], kind="stable")[:k]], np.intp)

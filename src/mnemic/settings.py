@@ -1,0 +1,194 @@
+"""Settings: one frozen value, read once, from arguments, environment, file and defaults, in that order.
+
+`load` is the only place that knows the names of environment variables and the shape of `mnemic.toml`.
+An unknown key is an error that lists the known ones: a mistyped setting must not be silently ignored.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+from mnemic.errors import BadInput
+
+EmbedderName = Literal["hashing", "onnx", "http"]
+NAMESPACE_CHARS = 200
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Secret:
+    """A value that never shows itself."""
+
+    value: str
+
+    def __repr__(self) -> str:
+        return "Secret('…')"
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedSettings:
+    """`[embed]`: which embedder, and where it is."""
+
+    embedder: EmbedderName = "hashing"
+    model: str | None = None
+    """onnx: a folder with model.onnx and tokenizer.json, or a hub name. http: the model's name."""
+    url: str | None = None
+    """http: the base URL of an OpenAI-compatible server."""
+    key: Secret = Secret("")
+    dim: int | None = None
+    threads: int = 2
+    download: bool = False
+    """Whether a hub name may be downloaded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureSettings:
+    """`[capture]`: when a conversation is flushed, and the limits of a text."""
+
+    idle_seconds: float = 1.5
+    max_buffered: int = 60
+    retry_seconds: int = 120
+    max_chars: int = 10_000_000
+    redact: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallSettings:
+    """`[recall]`: the scoring and its budgets (000 §4; numbers: digest §1.10)."""
+
+    scoring: str = "structure"
+    nodes: int = 6
+    chars: int = 4_000
+    node_chars: int = 900
+    diversity: float = 0.88
+    time_limit_ms: int = 2_000
+    rerank_ms: int = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that can be set."""
+
+    home: Path
+    namespace: str = "default"
+    config: Path = Path("~/.config/mnemic")
+    """The folder outside the home where the ledger's heads are noted."""
+    now: datetime | None = None
+    embed: EmbedSettings = field(default_factory=EmbedSettings)
+    capture: CaptureSettings = field(default_factory=CaptureSettings)
+    recall: RecallSettings = field(default_factory=RecallSettings)
+
+
+def load(
+    environ: Mapping[str, str],
+    *,
+    home: str | Path | None = None,
+    namespace: str | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Settings:
+    """The settings of a home. Raises BadInput naming the key or variable that is wrong."""
+    folder = Path(home or environ.get("MNEMIC_HOME") or "~/.mnemic").expanduser().absolute()
+    parts = _read(folder / "mnemic.toml")
+    space = namespace or environ.get("MNEMIC_NAMESPACE") or parts.pop("namespace", "default")
+    parts.pop("namespace", None)
+    settings = Settings(
+        home=folder,
+        namespace=checked_namespace(space),
+        config=_config(environ),
+        now=_moment(environ.get("MNEMIC_NOW")),
+        embed=_section(EmbedSettings, parts.pop("embed", {}), "embed"),
+        capture=_section(CaptureSettings, parts.pop("capture", {}), "capture"),
+        recall=_section(RecallSettings, parts.pop("recall", {}), "recall"),
+    )
+    if parts:
+        raise BadInput(f"mnemic.toml: unknown {sorted(parts)[0]!r}; known are namespace, embed, capture, recall")
+    settings = replace(settings, embed=_from_environment(settings.embed, environ))
+    for section, values in (overrides or {}).items():
+        settings = replace(settings, **{section: replace(getattr(settings, section), **values)})
+    return settings
+
+
+def checked_namespace(name: object) -> str:
+    """A namespace's name, or BadInput: text without control characters, at most 200 characters."""
+    if not isinstance(name, str) or not name.strip() or len(name) > NAMESPACE_CHARS or not name.isprintable():
+        raise BadInput(f"namespace {str(name)[:50]!r} cannot be used: give 1 to {NAMESPACE_CHARS} printable characters")
+    return name
+
+
+def _config(environ: Mapping[str, str]) -> Path:
+    if folder := environ.get("MNEMIC_CONFIG"):
+        return Path(folder).expanduser().absolute()
+    base = environ.get("XDG_CONFIG_HOME") or Path(environ.get("HOME") or "~") / ".config"
+    return Path(base).expanduser().absolute() / "mnemic"
+
+
+def _moment(text: str | None) -> datetime | None:
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise BadInput(f"MNEMIC_NOW {text!r} is not an ISO 8601 time: write e.g. 2026-11-30T12:00:00Z") from None
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise BadInput(f"{str(file)!r} cannot be read ({error}): correct or remove it") from None
+
+
+def _section(kind: type[T], values: Any, name: str) -> T:
+    if not isinstance(values, dict):
+        raise BadInput(f"mnemic.toml: [{name}] must be a table")
+    known = {item.name: item for item in fields(kind)}  # type: ignore[arg-type]
+    for key, value in values.items():
+        if key not in known:
+            raise BadInput(f"mnemic.toml: unknown key {key!r} in [{name}]; known are {', '.join(known)}")
+        if key == "key":
+            values = {**values, key: Secret(str(value))}
+        elif not _fits(value, str(known[key].type)):
+            raise BadInput(f"mnemic.toml: {name}.{key} = {value!r} is not of the right kind ({known[key].type})")
+    if name == "embed" and values.get("embedder", "hashing") not in get_args(EmbedderName):
+        raise BadInput(f"mnemic.toml: embed.embedder {values['embedder']!r} is unknown: hashing, onnx or http")
+    return kind(**values)
+
+
+def _fits(value: Any, annotation: str) -> bool:
+    if annotation.startswith("bool"):
+        return isinstance(value, bool)
+    if annotation.startswith("int"):
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if annotation.startswith("float"):
+        return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, str)
+
+
+def _from_environment(embed: EmbedSettings, environ: Mapping[str, str]) -> EmbedSettings:
+    name = environ.get("MNEMIC_EMBEDDER")
+    if name:
+        if name not in get_args(EmbedderName):
+            raise BadInput(f"MNEMIC_EMBEDDER {name!r} is unknown: hashing, onnx or http")
+        embed = replace(embed, embedder=name)  # type: ignore[arg-type]
+    if folder := environ.get("MNEMIC_MODEL_DIR"):
+        embed = replace(embed, model=folder) if embed.embedder == "onnx" else embed
+    if model := environ.get("MNEMIC_MODEL"):
+        embed = replace(embed, model=model)
+    if url := environ.get("MNEMIC_EMBED_URL"):
+        embed = replace(embed, url=url)
+    if key := environ.get("MNEMIC_EMBED_KEY"):
+        embed = replace(embed, key=Secret(key))
+    if environ.get("MNEMIC_DOWNLOAD") in ("1", "true", "yes"):
+        embed = replace(embed, download=True)
+    return embed

@@ -1,0 +1,299 @@
+"""What a store offers: the protocol both engines fulfil, and the small values it speaks in.
+
+Every call names a namespace, and a store returns nothing of any other. Reads may name a shelf where a row can
+live on several; writes go to the hot shelf. Raw scores are the engine's own: only their order means anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.models.document import Document, Message, Node
+from mnemic.models.event import Change, Event, Head, Row
+
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class NewNode:
+    """A node about to be stored. `parent` is its parent's place in the list, or -1."""
+
+    path: str
+    kind: str
+    title: str
+    parent: int
+    text_id: int | None
+    start: int
+    end: int
+    reach: int
+    created_at: int
+    message: int | None = None
+    speaker: str = ""
+    passage: str = ""
+    """What it is found by; empty for a node that is only a container."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A node with all that recall needs to score and show it, joined with its document."""
+
+    id: int
+    parent: int | None
+    path: str
+    kind: str
+    title: str
+    text_id: int | None
+    start: int
+    end: int
+    reach: int
+    message: int | None
+    speaker: str
+    size: int
+    """Number of index terms."""
+    terms: bytes
+    """Its index terms in order, as uint32 CRC-32 values."""
+    document: int
+    document_path: str
+    document_kind: str
+    document_title: str
+    context: str
+    origin: str
+    importance: float
+    session: str | None
+    created_at: int
+    """When its message was said, or its document made."""
+    known_at: int
+    """When it was first known: the earlier of said and recorded."""
+    forgotten_at: int | None
+    """When the document was forgotten."""
+    shelf: str
+    role: str = ""
+    """Who said it, in a conversation: user, assistant, tool."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRow:
+    """A document whose vectors are not there yet."""
+
+    document: int
+    state: str
+    attempts: int
+    due_at: int
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderRow:
+    """An embedder whose vectors the store holds."""
+
+    id: int
+    identity: str
+    dim: int
+    canary: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRow:
+    """One vector to store: the node, a digest of the passage it was made from, float16 bytes."""
+
+    node: int
+    digest: bytes
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CodeBlock:
+    """Compact codes of a run of nodes: ids as int64 bytes, codes as bytes of equal length each."""
+
+    first: int
+    last: int
+    nodes: bytes
+    codes: bytes
+
+
+class Transaction(Protocol):
+    """One atomic write to the hot shelf of one namespace."""
+
+    def allocate(self, name: str, count: int = 1) -> int:
+        """The first of `count` fresh identifiers of a kind; they are never handed out again."""
+        ...
+
+    def head(self) -> Head | None:
+        """The end of the chain as this transaction sees it."""
+        ...
+
+    def row(self, table: str, key: tuple[str | int, ...]) -> dict[str, Any] | None:
+        """A row of truth as this transaction sees it."""
+        ...
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        """Write after-images. Raises Conflict where the row is not as `before` says."""
+        ...
+
+    def append(self, event: Event) -> None:
+        """Add an event to the ledger with its payload."""
+        ...
+
+    def add_text(self, text_id: int, document: int, body: str) -> None: ...
+
+    def remember_operation(self, op_id: str, request: str, receipt: str, document: int | None) -> None: ...
+
+    def replace_nodes(self, document: int, nodes: Sequence[NewNode], shelf: str = "hot") -> list[int]:
+        """Put a document's tree in place of the one before; returns the ids. Full text follows at once."""
+        ...
+
+    def enqueue(self, document: int, due_at: int) -> None: ...
+
+    def settle(self, document: int, error: str | None, due_at: int) -> None:
+        """Indexing ended: without an error the document leaves the queue, with one it waits until `due_at`."""
+        ...
+
+    def put_vectors(self, embedder: int, rows: Sequence[VectorRow], shelf: str = "hot") -> None: ...
+
+    def put_codes(self, embedder: int, blocks: Sequence[CodeBlock]) -> None: ...
+
+    def drop_codes(self, embedder: int) -> None: ...
+
+    def put_coder(self, embedder: int, count: int, coder: bytes) -> None: ...
+
+    def put_edges(self, rows: Sequence[tuple[int, int, str, float]]) -> None: ...
+
+    def erase_document(self, document: int, macs: Sequence[str], at: int) -> list[int]:
+        """Remove a document's texts, tree, vectors, operations and the payloads of its events.
+
+        Returns the `seq` of every event whose payload was erased. Rows of truth are the ledger's business.
+        """
+        ...
+
+    def erase_texts(self, text_ids: Sequence[int], macs: Sequence[str], at: int) -> None: ...
+
+    def erase_other_texts(self, document: int, in_use: Sequence[int], macs: Sequence[str], at: int) -> None:
+        """Erase every text of a document, earlier revisions included, but those in use."""
+        ...
+
+    def erase_payloads(self, objects: Sequence[str]) -> list[int]: ...
+
+
+class Store(Protocol):
+    """A home's rows."""
+
+    @property
+    def store_id(self) -> str: ...
+
+    @property
+    def erasure_key(self) -> bytes: ...
+
+    def namespaces(self) -> list[str]: ...
+
+    def write(self, namespace: str) -> AbstractContextManager[Transaction]: ...
+
+    def close(self) -> None: ...
+
+    def settle_erasure(self) -> str | None:
+        """Fold the write-ahead log in, so that erased bytes are in no file; why not, if it could not be done now."""
+        ...
+
+    def rebuild_fulltext(self) -> int:
+        """Make all full-text rows anew from the nodes' texts, on every shelf; returns how many."""
+        ...
+
+    def check(self) -> list[str]:
+        """What is wrong with the files; empty if nothing is."""
+        ...
+
+    def backup(self, target: Path) -> None:
+        """Write a verified copy of the whole home as one archive."""
+        ...
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes on disk by file."""
+        ...
+
+    # truth
+    def row(self, ns: str, table: str, key: tuple[str | int, ...]) -> dict[str, Any] | None: ...
+
+    def rows(self, ns: str, table: str) -> Iterator[Row]: ...
+
+    def document(self, ns: str, path: str) -> Document | None: ...
+
+    def document_by_id(self, ns: str, document: int) -> Document | None: ...
+
+    def documents(self, ns: str, *, below: str = "", kind: str | None = None, after: int = 0,
+                  limit: int = 1000) -> list[Document]: ...  # fmt: skip
+
+    def documents_by_digest(self, ns: str, digest: str) -> list[Document]: ...
+
+    def document_by_source(self, ns: str, source: str) -> Document | None: ...
+
+    def session_documents(self, ns: str, session: str, last: int) -> list[Document]: ...
+
+    def messages(self, ns: str, *, session: str | None = None, document: int | None = None,
+                 last: int | None = None) -> list[Message]: ...  # fmt: skip
+
+    def text(self, ns: str, text_id: int, shelf: str = "hot") -> str | None: ...
+
+    def texts(self, ns: str, text_ids: Sequence[int], shelf: str = "hot") -> dict[int, str]: ...
+
+    def was_erased(self, ns: str, mac: str) -> int | None: ...
+
+    def operation(self, ns: str, op_id: str) -> tuple[str, str] | None: ...
+
+    def forgotten(self, ns: str) -> dict[str, int]: ...
+
+    # ledger
+    def head(self, ns: str) -> Head | None: ...
+
+    def events(self, ns: str, *, after: int = 0, limit: int = 1000, newest: bool = False,
+               object: str | None = None) -> list[Event]: ...  # fmt: skip
+
+    def event(self, ns: str, seq: int) -> Event | None: ...
+
+    # derived
+    def node(self, ns: str, path: str) -> Node | None: ...
+
+    def nodes(self, ns: str, document: int, shelf: str = "hot") -> list[Node]: ...
+
+    def found(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> list[Found]: ...
+
+    def found_messages(self, ns: str, keys: Sequence[tuple[str, int]], shelf: str = "hot") -> list[Found]: ...
+
+    def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]: ...
+
+    def lexical(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[tuple[int, float]]: ...
+
+    def phrase(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[int]: ...
+
+    def lexicon(self, ns: str) -> tuple[int, int, int]: ...
+
+    def queue(self, ns: str | None, *, due: int | None = None, limit: int = 100) -> list[tuple[str, QueueRow]]: ...
+
+    def embedder(self, identity: str, dim: int, canary: bytes | None = None) -> EmbedderRow: ...
+
+    def embedders(self) -> list[EmbedderRow]: ...
+
+    def vectors(self, ns: str, embedder: int, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]: ...
+
+    def vectors_since(self, ns: str, embedder: int, stamp: int, limit: int, shelf: str = "hot"
+                      ) -> list[tuple[int, int, bytes]]: ...  # fmt: skip
+
+    def vectors_before(self, ns: str, embedder: int, node: int, limit: int, shelf: str = "hot"
+                       ) -> list[tuple[int, bytes]]: ...  # fmt: skip
+
+    def digests(self, ns: str, embedder: int, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]: ...
+
+    def codes(self, ns: str, embedder: int) -> list[CodeBlock]: ...
+
+    def coder(self, ns: str, embedder: int) -> tuple[int, bytes] | None: ...
+
+    def vector_count(self, ns: str, embedder: int) -> int: ...
+
+    def edges(self, ns: str, ids: Sequence[int], kind: str) -> list[tuple[int, int, float]]: ...
+
+    def counts(self, ns: str) -> Mapping[str, int]: ...

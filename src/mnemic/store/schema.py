@@ -1,0 +1,44 @@
+"""What counts as truth, in one table that both engines and the ledger read.
+
+A truth table's rows change only through events, so the ledger can replay them. Everything else (nodes, full-text
+rows, vectors, codes, edges, the indexing queue) is derived and can be rebuilt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A truth table: its columns without the namespace, and which of them are its key inside a namespace."""
+
+    name: str
+    key: tuple[str, ...]
+    columns: tuple[str, ...]
+    digests: bool = False
+    """Whether `digest` is the SHA-256 of the text that `text_id` names, so that verification covers the text."""
+
+
+TRUTH: dict[str, Table] = {
+    table.name: table
+    for table in (
+        Table("sessions", ("id",), ("id", "title", "context", "origin", "started_at", "recorded_at")),
+        Table(
+            "documents",
+            ("path",),
+            (
+                "path", "id", "kind", "title", "context", "origin", "importance", "session", "text_id",
+                "digest", "source", "created_at", "recorded_at", "shelf",
+            ),
+            digests=True,
+        ),
+        Table(
+            "messages",
+            ("session", "seq"),
+            ("session", "seq", "document", "role", "name", "text_id", "digest", "created_at"),
+            digests=True,
+        ),
+        Table("visibility", ("path",), ("path", "forgotten_at", "reason")),
+    )
+}  # fmt: skip

@@ -1,0 +1,100 @@
+"""Backup and restore of a whole home.
+
+The files of a live home are never read from outside the engine: each shelf is written out by `VACUUM INTO`, opened,
+checked, and only then packed. A restore unpacks into a fresh folder, checks there, and swaps file by file, keeping
+what stood before.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from mnemic.errors import BadInput, Damaged, StoreError
+from mnemic.store.sqlite import migrations
+from mnemic.store.sqlite.connection import connect, translated
+from mnemic.store.sqlite.shelves import FILES
+
+if TYPE_CHECKING:
+    from mnemic.store.sqlite.store import SqliteStore
+
+LIMIT = 1 << 40
+
+
+def write(store: SqliteStore, target: Path) -> None:
+    """Copy all shelves into one zip file. Raises StoreError; an earlier file of that name is replaced at the end."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=target.parent, prefix=".mnemic-backup-") as folder:
+        for name in FILES:
+            base = store.shelf(name)
+            store.copy_shelf(base, Path(folder) / base.path.name)
+        packed = Path(folder) / "backup.zip"
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+            for file in FILES.values():
+                archive.write(Path(folder) / file, file)
+        with open(packed, "rb") as handle:
+            os.fsync(handle.fileno())
+        os.replace(packed, target)
+    sync_folder(target.parent)
+
+
+def unpack(source: Path, folder: Path) -> None:
+    """Take a backup's shelves out into an empty folder and check every page of them.
+
+    Raises BadInput if it is no backup of ours, Damaged if a shelf does not verify.
+    """
+    try:
+        with zipfile.ZipFile(source) as archive:
+            names = {item.filename: item for item in archive.infolist()}
+            if set(names) != set(FILES.values()) or any(item.file_size > LIMIT for item in names.values()):
+                raise BadInput(f"{str(source)!r} is not a mnemic backup: it should hold {', '.join(FILES.values())}")
+            for name, item in names.items():
+                with archive.open(item) as packed, open(folder / name, "wb") as target:
+                    shutil.copyfileobj(packed, target)
+                    target.flush()
+                    os.fsync(target.fileno())
+    except FileNotFoundError:
+        raise BadInput(f"there is no file {str(source)!r}: name a backup that `mnemic backup` wrote") from None
+    except (zipfile.BadZipFile, EOFError, OSError) as error:
+        raise Damaged(f"{str(source)!r} cannot be unpacked ({error}): use another backup") from None
+    for name in FILES.values():
+        _check(folder / name, name)
+
+
+def _check(file: Path, name: str) -> None:
+    with translated(name):
+        db = connect(file, create=False)
+        try:
+            migrations.check(db, name)
+            found = db.pragma("quick_check")
+        finally:
+            db.close()
+    if found != "ok":
+        raise Damaged(f"the backup's {name} does not verify ({found}): use another backup")
+
+
+def swap(fresh: Path, home: Path, kept: Path) -> None:
+    """Put the fresh shelves where the home's are; what stood there moves to `kept`. No one may have the home open."""
+    kept.mkdir(mode=0o700, parents=True)
+    for name in FILES.values():
+        for end in ("", "-wal", "-shm"):
+            if (home / (name + end)).exists():
+                os.replace(home / (name + end), kept / (name + end))
+        try:
+            os.replace(fresh / name, home / name)
+        except OSError as error:
+            raise StoreError(f"restoring stopped at {name} ({error.strerror}); the old files are in {str(kept)!r}") from error
+    sync_folder(home)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder survive a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,98 @@
+"""Documents, sessions' messages, and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mnemic.models.document import Document, Message
+from mnemic.store.sqlite.shelves import Shelves, in_list
+
+_DOCUMENT = (
+    "id, path, kind, title, context, origin, importance, session, text_id, digest, source, created_at, recorded_at,"
+    " shelf"
+)
+_MESSAGE = "session, seq, document, role, name, text_id, digest, created_at"
+
+
+class Documents(Shelves):
+    """Reads of the catalogue; the catalogue lives in the hot shelf, a text where its document is."""
+
+    def document(self, ns: str, path: str) -> Document | None:
+        """The document of exactly this path."""
+        return self._document("path=?", (self.space(ns), path))
+
+    def document_by_id(self, ns: str, document: int) -> Document | None:
+        return self._document("id=?", (self.space(ns), document))
+
+    def document_by_source(self, ns: str, source: str) -> Document | None:
+        """The document that was read from a source, e.g. a file URI."""
+        return self._document("source=?", (self.space(ns), source))
+
+    def _document(self, condition: str, bindings: tuple[object, ...]) -> Document | None:
+        found = self.hot.row(f"SELECT {_DOCUMENT} FROM documents WHERE ns=? AND {condition}", bindings)
+        return None if found is None else Document(*found)
+
+    def documents(
+        self, ns: str, *, below: str = "", kind: str | None = None, after: int = 0, limit: int = 1000
+    ) -> list[Document]:
+        """Documents in the order of their ids, from below a path, after an id."""
+        sql = f"SELECT {_DOCUMENT} FROM documents WHERE ns=? AND id>?"
+        bindings: list[object] = [self.space(ns), after]
+        if below:
+            sql += " AND (path=? OR (path>=? AND path<?))"
+            bindings += [below, below + "/", below + "0"]
+        if kind:
+            sql += " AND kind=?"
+            bindings.append(kind)
+        return [Document(*row) for row in self.hot.rows(sql + " ORDER BY id LIMIT ?", (*bindings, limit))]
+
+    def documents_by_digest(self, ns: str, digest: str) -> list[Document]:
+        """All documents with the same text, oldest first."""
+        sql = f"SELECT {_DOCUMENT} FROM documents WHERE ns=? AND digest=? ORDER BY id"
+        return [Document(*row) for row in self.hot.rows(sql, (self.space(ns), digest))]
+
+    def session_documents(self, ns: str, session: str, last: int) -> list[Document]:
+        """The last documents of a session, oldest of them first."""
+        sql = f"SELECT {_DOCUMENT} FROM documents WHERE ns=? AND session=? ORDER BY id DESC LIMIT ?"
+        return [Document(*row) for row in reversed(self.hot.rows(sql, (self.space(ns), session, last)))]
+
+    def messages(
+        self, ns: str, *, session: str | None = None, document: int | None = None, last: int | None = None
+    ) -> list[Message]:
+        """Messages of a session or of one document, in order; with `last`, only that many from the end."""
+        sql, bindings = f"SELECT {_MESSAGE} FROM messages WHERE ns=?", [self.space(ns)]  # type: list[object]
+        for column, value in (("session", session), ("document", document)):
+            if value is not None:
+                sql += f" AND {column}=?"
+                bindings.append(value)
+        if last is not None:
+            rows = self.hot.rows(sql + " ORDER BY seq DESC LIMIT ?", (*bindings, last))[::-1]
+        else:
+            rows = self.hot.rows(sql + " ORDER BY session, seq", bindings)
+        return [Message(*row) for row in rows]
+
+    def text(self, ns: str, text_id: int, shelf: str = "hot") -> str | None:
+        """A text by its id; `None` once erased."""
+        return self.texts(ns, (text_id,), shelf).get(text_id)
+
+    def texts(self, ns: str, text_ids: Sequence[int], shelf: str = "hot") -> dict[int, str]:
+        """Several texts of one shelf at once."""
+        if not text_ids:
+            return {}
+        sql = f"SELECT id, body FROM texts WHERE ns=? AND id IN ({in_list(text_ids)})"
+        return dict(self.shelf(shelf).rows(sql, (self.space(ns),)))
+
+    def was_erased(self, ns: str, mac: str) -> int | None:
+        """When a text with this keyed digest was erased, or `None`."""
+        found = self.hot.row("SELECT at FROM erased WHERE ns=? AND mac=?", (self.space(ns), mac))
+        return None if found is None else int(found[0])
+
+    def operation(self, ns: str, op_id: str) -> tuple[str, str] | None:
+        """The request digest and the receipt of an operation already done."""
+        found = self.hot.row("SELECT request, receipt FROM operations WHERE ns=? AND id=?", (self.space(ns), op_id))
+        return None if found is None else (str(found[0]), str(found[1]))
+
+    def forgotten(self, ns: str) -> dict[str, int]:
+        """Every path that was forgotten, with the moment; what lies below one is hidden too."""
+        sql = "SELECT path, forgotten_at FROM visibility WHERE ns=? AND forgotten_at IS NOT NULL"
+        return dict(self.hot.rows(sql, (self.space(ns),)))

@@ -1,0 +1,160 @@
+"""The schema, as a numbered list of additive steps.
+
+Each step runs in one transaction together with the version it reaches, so a crash leaves the old or the new
+schema and never something between. A step may add; it never drops or rewrites what a user's home holds.
+All three shelves have the same schema; the tables of truth are filled in the hot one only (decisions.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import apsw
+
+from mnemic.errors import NewerSchema
+
+FIRST = """
+-- Small facts about the file itself: store id, tokenizer version, erasure key.
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+-- Namespaces by number, so that every key can begin with four bytes instead of a name.
+CREATE TABLE namespaces(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+
+-- Identifiers are handed out here and never again, so that they stay unique across the shelves.
+CREATE TABLE sequences(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+
+-- Every text once. Rows are added and erased, never edited.
+CREATE TABLE texts(id INTEGER PRIMARY KEY, ns INTEGER NOT NULL, document INTEGER NOT NULL, body TEXT NOT NULL);
+CREATE INDEX texts_document ON texts(ns, document);
+
+CREATE TABLE sessions(
+  ns INTEGER NOT NULL, id TEXT NOT NULL, title TEXT NOT NULL, context TEXT NOT NULL, origin TEXT NOT NULL,
+  started_at INTEGER NOT NULL, recorded_at INTEGER NOT NULL, PRIMARY KEY(ns, id)) WITHOUT ROWID;
+
+CREATE TABLE documents(
+  ns INTEGER NOT NULL, path TEXT NOT NULL, id INTEGER NOT NULL UNIQUE, kind TEXT NOT NULL, title TEXT NOT NULL,
+  context TEXT NOT NULL, origin TEXT NOT NULL, importance REAL NOT NULL, session TEXT, text_id INTEGER,
+  digest TEXT NOT NULL, source TEXT, created_at INTEGER NOT NULL, recorded_at INTEGER NOT NULL,
+  shelf TEXT NOT NULL, PRIMARY KEY(ns, path));
+CREATE INDEX documents_digest ON documents(ns, digest);
+CREATE INDEX documents_session ON documents(ns, session, id) WHERE session IS NOT NULL;
+CREATE INDEX documents_source ON documents(ns, source) WHERE source IS NOT NULL;
+
+CREATE TABLE messages(
+  ns INTEGER NOT NULL, session TEXT NOT NULL, seq INTEGER NOT NULL, document INTEGER NOT NULL, role TEXT NOT NULL,
+  name TEXT NOT NULL, text_id INTEGER NOT NULL, digest TEXT NOT NULL, created_at INTEGER NOT NULL,
+  PRIMARY KEY(ns, session, seq)) WITHOUT ROWID;
+CREATE INDEX messages_document ON messages(ns, document);
+
+-- Exceptions to "visible": a path here hides itself and what lies below it.
+CREATE TABLE visibility(
+  ns INTEGER NOT NULL, path TEXT NOT NULL, forgotten_at INTEGER, reason TEXT NOT NULL,
+  PRIMARY KEY(ns, path)) WITHOUT ROWID;
+
+-- The ledger: leaves for ever, payloads erasable.
+CREATE TABLE ledger(
+  ns INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, actor TEXT NOT NULL, origin TEXT NOT NULL,
+  op TEXT NOT NULL, object TEXT NOT NULL, payload_hash TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL,
+  PRIMARY KEY(ns, seq)) WITHOUT ROWID;
+CREATE INDEX ledger_object ON ledger(ns, object, seq);
+CREATE TABLE payloads(
+  ns INTEGER NOT NULL, seq INTEGER NOT NULL, salt TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY(ns, seq));
+
+-- Operations already done, so that repeating one is harmless.
+CREATE TABLE operations(
+  ns INTEGER NOT NULL, id TEXT NOT NULL, request TEXT NOT NULL, receipt TEXT NOT NULL, document INTEGER,
+  PRIMARY KEY(ns, id)) WITHOUT ROWID;
+
+-- Keyed digests of erased texts: they must not come back in through a replayed transcript.
+CREATE TABLE erased(ns INTEGER NOT NULL, mac TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(ns, mac)) WITHOUT ROWID;
+
+-- Derived from here on.
+CREATE TABLE nodes(
+  id INTEGER PRIMARY KEY, ns INTEGER NOT NULL, document INTEGER NOT NULL, parent INTEGER, path TEXT NOT NULL,
+  kind TEXT NOT NULL, title TEXT NOT NULL, text_id INTEGER, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
+  reach INTEGER NOT NULL, message INTEGER, speaker TEXT NOT NULL, created_at INTEGER NOT NULL,
+  size INTEGER NOT NULL, terms BLOB NOT NULL);
+CREATE UNIQUE INDEX nodes_path ON nodes(ns, path);
+CREATE INDEX nodes_document ON nodes(document, message);
+
+-- Terms are made by our own tokenizer, each led by its namespace; FTS5 only splits them at the blanks.
+CREATE VIRTUAL TABLE fulltext USING fts5(terms, content='', tokenize="ascii tokenchars '_'");
+
+-- How many indexed nodes and terms a namespace has (BM25's N and average length), and how many nodes went.
+CREATE TABLE lexicon(
+  ns INTEGER PRIMARY KEY, nodes INTEGER NOT NULL, terms INTEGER NOT NULL, removed INTEGER NOT NULL);
+
+CREATE TABLE queue(
+  document INTEGER PRIMARY KEY, ns INTEGER NOT NULL, state TEXT NOT NULL, attempts INTEGER NOT NULL,
+  due_at INTEGER NOT NULL, error TEXT NOT NULL);
+
+CREATE TABLE embedders(
+  id INTEGER PRIMARY KEY, identity TEXT NOT NULL UNIQUE, dim INTEGER NOT NULL, canary BLOB);
+-- key = embedder << 48 | node
+-- stamp: the order in which vectors came, which is not the order of their nodes; readers catch up by it.
+CREATE TABLE vectors(
+  key INTEGER PRIMARY KEY, ns INTEGER NOT NULL, stamp INTEGER NOT NULL, digest BLOB NOT NULL, vector BLOB NOT NULL);
+CREATE UNIQUE INDEX vectors_stamp ON vectors(ns, stamp);
+CREATE TABLE codes(
+  ns INTEGER NOT NULL, embedder INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  nodes BLOB NOT NULL, codes BLOB NOT NULL, PRIMARY KEY(ns, embedder, first));
+CREATE TABLE coders(
+  ns INTEGER NOT NULL, embedder INTEGER NOT NULL, count INTEGER NOT NULL, coder BLOB NOT NULL,
+  PRIMARY KEY(ns, embedder)) WITHOUT ROWID;
+
+CREATE TABLE edges(
+  source INTEGER NOT NULL, target INTEGER NOT NULL, kind TEXT NOT NULL, weight REAL NOT NULL, ns INTEGER NOT NULL,
+  PRIMARY KEY(source, kind, target)) WITHOUT ROWID;
+CREATE INDEX edges_target ON edges(target, kind);
+
+-- One row a timer: of many processes on one home, the holder of the lease runs it.
+CREATE TABLE leases(name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+Step = Callable[[apsw.Connection], None]
+
+
+def _first(db: apsw.Connection) -> None:
+    db.execute(FIRST)
+    # Without it a deleted row's terms stay readable in the segments until some later merge.
+    db.execute("INSERT INTO fulltext(fulltext, rank) VALUES('secure-delete', 1)")
+
+
+STEPS: list[Step] = [_first]
+VERSION = len(STEPS)
+
+
+def version(db: apsw.Connection) -> int:
+    """The schema version of an open file; 0 for a new one."""
+    return int(db.pragma("user_version"))
+
+
+def check(db: apsw.Connection, name: str) -> int:
+    """The version, refused by name if it is newer than this code knows."""
+    found = version(db)
+    if found > VERSION:
+        raise NewerSchema(
+            f"{name!r} has schema {found}, this mnemic knows {VERSION}: install the newer mnemic to open it"
+        )
+    return found
+
+
+def migrate(db: apsw.Connection, name: str, steps: list[Step] | None = None) -> Iterator[int]:
+    """Bring a file up to date step by step, yielding each version reached.
+
+    Another process may do the same at the same time: each step takes the write lock first and looks again.
+    """
+    todo = STEPS if steps is None else steps
+    while check(db, name) < len(todo):
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            reached = version(db)
+            if reached < len(todo):
+                todo[reached](db)
+                db.execute(f"PRAGMA user_version = {reached + 1}")
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+        yield version(db)

@@ -1,0 +1,247 @@
+"""Trees, and the full-text rows that find their nodes.
+
+A full-text row's terms lead with the namespace (`3x` before each), so one namespace's common word costs another
+nothing and shows it nothing. The table is contentless: to take a row out, FTS5 must be told the very terms that
+went in, so they are made again from the node's passage by the same tokenizer (its version is kept in `meta`).
+"""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import apsw
+
+from mnemic.models.document import Node
+from mnemic.store.base import Found, NewNode
+from mnemic.store.sqlite.shelves import NODE_BITS, Shelves, in_list
+from mnemic.text.passage import passage
+from mnemic.text.tokens import is_prefix, terms
+
+_NODE = 'id, document, parent, path, kind, title, text_id, start, "end", reach, message, speaker'
+_INSERT = f"INSERT INTO nodes(ns, created_at, size, terms, {_NODE}) VALUES({','.join('?' * 16)})"
+_CATALOGUE = (
+    "id, path, kind, title, context, origin, importance, session, created_at, recorded_at, shelf,"
+    " (SELECT forgotten_at FROM visibility v WHERE v.ns=documents.ns AND v.path=documents.path)"
+)
+
+
+def term_hash(term: str) -> int:
+    """The 32-bit value that stands for a term in `nodes.terms`."""
+    return zlib.crc32(term.encode("utf-8", "surrogatepass"))
+
+
+def spaced(ns: int, words: Sequence[str]) -> str:
+    """Terms as the full-text table holds them."""
+    lead = f"{ns}x"
+    return " ".join([lead + word for word in words])
+
+
+def replace(
+    db: apsw.Connection, ns: int, document: int, nodes: Sequence[NewNode], allocate: Callable[[str, int], int]
+) -> list[int]:
+    """Put a tree in place of the one before. A node that is just as it was keeps its id, and so its vector and edges."""
+    sql = f"SELECT {_NODE}, created_at, size, terms FROM nodes WHERE ns=? AND document=?"
+    old = {row[3]: row for row in db.execute(sql, (ns, document)).fetchall()}
+    rows: list[tuple[Any, ...]] = []
+    kept: set[str] = set()
+    ids: list[int] = []
+    fresh = allocate("nodes", len(nodes)) if nodes else 0
+    for place, node in enumerate(nodes):
+        words = terms(node.passage) if node.passage else []
+        blob = array("I", map(term_hash, words)).tobytes()
+        parent = None if node.parent < 0 else ids[node.parent]
+        before = old.get(node.path)
+        number = before[0] if before else fresh + place
+        row = (number, document, parent, node.path, node.kind, node.title, node.text_id, node.start, node.end,
+               node.reach, node.message, node.speaker, node.created_at, len(words), blob)  # fmt: skip
+        if before == row:
+            kept.add(node.path)
+        else:
+            number = fresh + place
+            rows.append((number, *row[1:], words))
+        ids.append(number)
+    gone = [row for path, row in old.items() if path not in kept]
+    _remove(db, ns, gone)
+    for row in rows:
+        _insert(db, ns, row)
+    lost, added = [row[13] for row in gone if row[13]], [row[13] for row in rows if row[13]]
+    _count(db, ns, len(added) - len(lost), sum(added) - sum(lost), len(gone))
+    return ids
+
+
+def _insert(db: apsw.Connection, ns: int, row: tuple[Any, ...]) -> None:
+    number, *_, size, blob, words = row
+    db.execute(_INSERT, (ns, row[12], size, blob, *row[:12]))
+    if words:
+        db.execute("INSERT INTO fulltext(rowid, terms) VALUES(?,?)", (number, spaced(ns, words)))
+
+
+def _remove(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Take nodes out with their full-text rows, vectors and edges."""
+    if not rows:
+        return
+    texts = dict(db.execute(f"SELECT id, body FROM texts WHERE id IN ({in_list(r[6] for r in rows if r[6])})"))
+    for row in rows:
+        number, parent, title, text_id, start, reach, speaker = row[0], row[2], row[5], row[6], row[7], row[9], row[11]
+        if row[13]:
+            body = passage(texts[text_id], start, reach, speaker=speaker, title=title if parent is None else "")
+            old = spaced(ns, terms(body))
+            db.execute("INSERT INTO fulltext(fulltext, rowid, terms) VALUES('delete',?,?)", (number, old))
+    numbers = in_list(row[0] for row in rows)
+    db.execute(f"DELETE FROM edges WHERE source IN ({numbers}) OR target IN ({numbers})")
+    for (embedder,) in db.execute("SELECT id FROM embedders").fetchall():
+        keys = in_list(embedder << NODE_BITS | row[0] for row in rows)
+        db.execute(f"DELETE FROM vectors WHERE key IN ({keys})")
+    db.execute(f"DELETE FROM nodes WHERE id IN ({numbers})")
+
+
+def rebuild_fulltext(db: apsw.Connection) -> int:
+    """Empty the full-text table and fill it again from the texts, with term lists and counts; returns the rows made."""
+    db.execute("INSERT INTO fulltext(fulltext) VALUES('delete-all')")
+    db.execute("UPDATE lexicon SET nodes=0, terms=0")
+    made = 0
+    sql = (
+        "SELECT n.id, n.ns, n.parent, n.title, n.start, n.reach, n.speaker, t.body FROM nodes n"
+        " JOIN texts t ON t.id=n.text_id WHERE n.reach>n.start ORDER BY n.id"
+    )
+    for number, ns, parent, title, start, reach, speaker, body in db.execute(sql):
+        words = terms(passage(body, start, reach, speaker=speaker, title=title if parent is None else ""))
+        blob = array("I", map(term_hash, words)).tobytes()
+        db.execute("UPDATE nodes SET size=?, terms=? WHERE id=?", (len(words), blob, number))
+        if words:
+            db.execute("INSERT INTO fulltext(rowid, terms) VALUES(?,?)", (number, spaced(ns, words)))
+            _count(db, ns, 1, len(words), 0)
+            made += 1
+    return made
+
+
+def _count(db: apsw.Connection, ns: int, indexed: int, total: int, removed: int) -> None:
+    db.execute(
+        "INSERT INTO lexicon VALUES(?,?,?,?) ON CONFLICT(ns) DO UPDATE SET nodes=nodes+excluded.nodes,"
+        " terms=terms+excluded.terms, removed=removed+excluded.removed",
+        (ns, indexed, total, removed),
+    )
+
+
+class Nodes(Shelves):
+    """Reads of trees, and lexical candidates."""
+
+    def node(self, ns: str, path: str) -> Node | None:
+        """The node of exactly this path, on whichever shelf it is."""
+        space = self.space(ns)
+        for shelf in self._shelves.values():
+            found = shelf.row(f"SELECT {_NODE} FROM nodes WHERE ns=? AND path=?", (space, path))
+            if found is not None:
+                return Node(*found)
+        return None
+
+    def nodes(self, ns: str, document: int, shelf: str = "hot") -> list[Node]:
+        """A document's tree in document order."""
+        order = 'message, start, "end" DESC, id'
+        sql = f"SELECT {_NODE} FROM nodes WHERE document=? AND ns=? ORDER BY {order}"
+        return [Node(*row) for row in self.shelf(shelf).rows(sql, (document, self.space(ns)))]
+
+    def found(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> list[Found]:
+        """Nodes with all that recall needs, in no order; ids that are not there are left out."""
+        return self._joined(ns, f"id IN ({in_list(ids)})", shelf) if len(ids) else []
+
+    def found_messages(self, ns: str, keys: Sequence[tuple[str, int]], shelf: str = "hot") -> list[Found]:
+        """The message nodes of (session, seq) places."""
+        places: set[tuple[int, int]] = set()
+        space = self.space(ns)
+        for session, first, last in _runs(keys):
+            sql = "SELECT document, seq FROM messages WHERE ns=? AND session=? AND seq BETWEEN ? AND ?"
+            places |= set(self.hot.rows(sql, (space, session, first, last)))
+        if not places:
+            return []
+        pairs = ",".join(f"({int(document)},{int(seq)})" for document, seq in places)
+        return self._joined(ns, f"(document, message) IN (VALUES {pairs})", shelf)
+
+    def _joined(self, ns: str, condition: str, shelf: str) -> list[Found]:
+        space = self.space(ns)
+        rows = self.shelf(shelf).rows(
+            f"SELECT {_NODE}, size, terms, created_at FROM nodes WHERE ns=? AND {condition}", (space,)
+        )
+        documents = self._catalogue(space, {row[1] for row in rows})
+        spoken = in_list({row[1] for row in rows if row[10] is not None})
+        sql = f"SELECT document, seq, role FROM messages WHERE ns=? AND document IN ({spoken})"
+        roles = {(document, seq): role for document, seq, role in self.hot.rows(sql, (space,))}
+        return [
+            _found(row, documents[row[1]], roles.get((row[1], row[10]), "")) for row in rows if row[1] in documents
+        ]
+
+    def _catalogue(self, space: int, ids: set[int]) -> dict[int, tuple[Any, ...]]:
+        sql = f"SELECT {_CATALOGUE} FROM documents WHERE ns=? AND id IN ({in_list(ids)})"
+        return {row[0]: row for row in self.hot.rows(sql, (space,))}
+
+    def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]:
+        """In how many nodes each term occurs. For a prefix term: how many nodes hold a term that begins so."""
+        lead = f"{self.space(ns)}x"
+        base = self.shelf(shelf)
+        found: dict[str, int] = {}
+        for term in terms:
+            if is_prefix(term):
+                sql = "SELECT sum(doc) FROM temp.vocabulary WHERE term>=? AND term<?"
+                row = base.row(sql, (lead + term, lead + term + "\U0010ffff"))
+            else:
+                row = base.row("SELECT doc FROM temp.vocabulary WHERE term=?", (lead + term,))
+            found[term] = int(row[0] or 0) if row else 0
+        return found
+
+    def lexical(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[tuple[int, float]]:
+        """The best nodes for any of the terms, with the engine's score (higher is better), best first."""
+        if not terms or not limit:
+            return []
+        match = " OR ".join(_quoted(self.space(ns), term) for term in terms)
+        sql = "SELECT rowid, -rank FROM fulltext WHERE fulltext MATCH ? ORDER BY rank LIMIT ?"
+        return self.shelf(shelf).rows(sql, (match, limit))
+
+    def phrase(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[int]:
+        """Nodes that hold the terms one after the other."""
+        if not terms:
+            return []
+        space = self.space(ns)
+        match = " + ".join(_quoted(space, term) for term in terms)
+        sql = "SELECT rowid FROM fulltext WHERE fulltext MATCH ? LIMIT ?"
+        return [number for (number,) in self.shelf(shelf).rows(sql, (match, limit))]
+
+    def lexicon(self, ns: str) -> tuple[int, int, int]:
+        """How many nodes are indexed, how many terms they have in all, and how many nodes were ever removed."""
+        space, sums = self.space(ns), [0, 0, 0]
+        for shelf in self._shelves.values():
+            for row in shelf.rows("SELECT nodes, terms, removed FROM lexicon WHERE ns=?", (space,)):
+                sums = [have + more for have, more in zip(sums, row, strict=True)]
+        return sums[0], sums[1], sums[2]
+
+    def edges(self, ns: str, ids: Sequence[int], kind: str) -> list[tuple[int, int, float]]:
+        """Edges of a kind that leave the given nodes: (source, target, weight)."""
+        sql = f"SELECT source, target, weight FROM edges WHERE ns=? AND kind=? AND source IN ({in_list(ids)})"
+        return self.hot.rows(sql, (self.space(ns), kind))
+
+
+def _quoted(ns: int, term: str) -> str:
+    text = f"{ns}x{term}".replace('"', '""')
+    return f'"{text}"*' if is_prefix(term) else f'"{text}"'
+
+
+def _runs(keys: Sequence[tuple[str, int]]) -> list[tuple[str, int, int]]:
+    """Places joined into runs of one session, so that one range read serves neighbours."""
+    runs: list[tuple[str, int, int]] = []
+    for session, seq in sorted(set(keys)):
+        if runs and runs[-1][0] == session and seq <= runs[-1][2] + 1:
+            runs[-1] = (session, runs[-1][1], seq)
+        else:
+            runs.append((session, seq, seq))
+    return runs
+
+
+def _found(row: tuple[Any, ...], document: tuple[Any, ...], role: str) -> Found:
+    number, home, parent, path, kind, title, text_id, start, end, reach, message, speaker, size, words, said = row
+    _, d_path, d_kind, d_title, context, origin, importance, session, _, recorded, shelf, forgotten = document
+    return Found(
+        number, parent, path, kind, title, text_id, start, end, reach, message, speaker, size, words, home, d_path,
+        d_kind, d_title, context, origin, importance, session, said, min(said, recorded), forgotten, shelf, role,
+    )  # fmt: skip

@@ -1,0 +1,65 @@
+"""The three files of a home, and the numbers its namespaces go by."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mnemic.errors import BadInput
+from mnemic.models.event import Row
+from mnemic.store.sqlite import truth
+from mnemic.store.sqlite.connection import Database
+
+NODE_BITS = 48
+"""vectors.key = embedder << NODE_BITS | node: a range of keys for each embedder, so that two sets can stand side by side."""
+
+FILES = {"hot": "memory.db", "warm": "memory-warm.db", "cold": "memory-cold.db"}
+
+
+def in_list(ids: Iterable[int]) -> str:
+    """Integers for an IN clause; written out because SQLite's variables are limited and these cannot carry text."""
+    return ",".join(str(int(number)) for number in ids)
+
+
+class Shelves:
+    """What every noun of the store stands on."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._shelves = {name: Database(folder / file) for name, file in FILES.items()}
+        self.hot = self._shelves["hot"]
+        self._spaces: dict[str, int] = {}
+        self._guard = threading.Lock()
+
+    def shelf(self, name: str) -> Database:
+        """One of the three files."""
+        try:
+            return self._shelves[name]
+        except KeyError:
+            raise BadInput(f"no such shelf {name!r}: hot, warm or cold") from None
+
+    def space(self, namespace: str) -> int:
+        """The number of a namespace; 0, which no row bears, if nothing was ever written in it."""
+        known = self._spaces.get(namespace)
+        if known is None:
+            found = self.hot.row("SELECT id FROM namespaces WHERE name=?", (namespace,))
+            if found is None:
+                return 0
+            known = self._spaces[namespace] = int(found[0])
+        return known
+
+    def namespaces(self) -> list[str]:
+        """Every namespace that something was written in."""
+        return [name for (name,) in self.hot.rows("SELECT name FROM namespaces ORDER BY name")]
+
+    def row(self, ns: str, table: str, key: tuple[str | int, ...]) -> dict[str, Any] | None:
+        """A row of truth."""
+        with self.hot.snapshot() as db:
+            return truth.get(db, self.space(ns), table, key)
+
+    def rows(self, ns: str, table: str) -> Iterator[Row]:
+        """Every row of a truth table in a namespace, in key order."""
+        with self.hot.snapshot() as db:
+            yield from truth.every(db, self.space(ns), table)

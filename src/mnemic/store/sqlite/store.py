@@ -1,0 +1,258 @@
+"""The SQLite store as one object, and its one way to write."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from mnemic.errors import StoreError
+from mnemic.models.event import Change, Event, Head
+from mnemic.store.base import CodeBlock, NewNode, VectorRow
+from mnemic.store.sqlite import backups, events, migrations, nodes, truth, vectors
+from mnemic.store.sqlite.connection import Database, connect
+from mnemic.store.sqlite.documents import Documents
+from mnemic.store.sqlite.events import Events
+from mnemic.store.sqlite.nodes import Nodes
+from mnemic.store.sqlite.shelves import in_list
+from mnemic.store.sqlite.vectors import Vectors
+from mnemic.text.tokens import TOKENIZER
+
+
+class SqliteTransaction:
+    """One atomic write to the hot shelf, in one namespace."""
+
+    def __init__(self, store: SqliteStore, db: apsw.Connection, space: int) -> None:
+        self._store, self._db, self._space = store, db, space
+
+    def allocate(self, name: str, count: int = 1) -> int:
+        """The first of `count` fresh identifiers."""
+        sql = (
+            "INSERT INTO sequences VALUES(?,?) ON CONFLICT(name) DO UPDATE SET value=value+excluded.value"
+            " RETURNING value"
+        )
+        (last,) = self._db.execute(sql, (name, count)).fetchone()
+        return int(last) - count + 1
+
+    def head(self) -> Head | None:
+        return events.head(self._db, self._space)
+
+    def row(self, table: str, key: tuple[str | int, ...]) -> dict[str, Any] | None:
+        return truth.get(self._db, self._space, table, key)
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        truth.apply(self._db, self._space, changes)
+
+    def append(self, event: Event) -> None:
+        events.append(self._db, self._space, event)
+
+    def add_text(self, text_id: int, document: int, body: str) -> None:
+        self._db.execute("INSERT INTO texts VALUES(?,?,?,?)", (text_id, self._space, document, body))
+
+    def remember_operation(self, op_id: str, request: str, receipt: str, document: int | None) -> None:
+        self._db.execute("INSERT INTO operations VALUES(?,?,?,?,?)", (self._space, op_id, request, receipt, document))
+
+    def replace_nodes(self, document: int, nodes_: Sequence[NewNode], shelf: str = "hot") -> list[int]:
+        """Put a tree in place of the one before, full text included; an empty one only removes."""
+        return nodes.replace(self._db, self._space, document, nodes_, self.allocate)
+
+    def enqueue(self, document: int, due_at: int) -> None:
+        self._db.execute(
+            "INSERT OR REPLACE INTO queue VALUES(?,?,'pending',0,?,'')", (document, self._space, due_at)
+        )
+
+    def settle(self, document: int, error: str | None, due_at: int) -> None:
+        """Take a document off the queue, or note why it stays and until when."""
+        if error is None:
+            self._db.execute("DELETE FROM queue WHERE document=? AND ns=?", (document, self._space))
+        else:
+            self._db.execute(
+                "UPDATE queue SET state='failed', attempts=attempts+1, due_at=?, error=? WHERE document=? AND ns=?",
+                (due_at, error, document, self._space),
+            )
+
+    def put_vectors(self, embedder: int, rows: Sequence[VectorRow], shelf: str = "hot") -> None:
+        if rows:
+            vectors.put(self._db, self._space, embedder, rows, self.allocate("vectors", len(rows)))
+
+    def put_codes(self, embedder: int, blocks: Sequence[CodeBlock]) -> None:
+        for block in blocks:
+            self._db.execute(
+                "INSERT OR REPLACE INTO codes VALUES(?,?,?,?,?,?)",
+                (self._space, embedder, block.first, block.last, block.nodes, block.codes),
+            )
+
+    def drop_codes(self, embedder: int) -> None:
+        self._db.execute("DELETE FROM codes WHERE ns=? AND embedder=?", (self._space, embedder))
+
+    def put_coder(self, embedder: int, count: int, coder: bytes) -> None:
+        self._db.execute("INSERT OR REPLACE INTO coders VALUES(?,?,?,?)", (self._space, embedder, count, coder))
+
+    def put_edges(self, rows: Sequence[tuple[int, int, str, float]]) -> None:
+        self._db.executemany(
+            "INSERT OR REPLACE INTO edges VALUES(?,?,?,?,?)", [(*row, self._space) for row in rows]
+        )
+
+    def erase_texts(self, text_ids: Sequence[int], macs: Sequence[str], at: int) -> None:
+        """Remove texts and leave their keyed digests, so that a replayed transcript cannot bring them back."""
+        self._db.execute(f"DELETE FROM texts WHERE ns=? AND id IN ({in_list(text_ids)})", (self._space,))
+        for mac in macs:
+            self._db.execute("INSERT OR IGNORE INTO erased VALUES(?,?,?)", (self._space, mac, at))
+
+    def erase_other_texts(self, document: int, in_use: Sequence[int], macs: Sequence[str], at: int) -> None:
+        """Erase every text of a document, earlier revisions included, but those in use."""
+        sql = f"SELECT id FROM texts WHERE ns=? AND document=? AND id NOT IN ({in_list(in_use)})"
+        gone = [number for (number,) in self._db.execute(sql, (self._space, document)).fetchall()]
+        self.erase_texts(gone, macs, at)
+
+    def erase_payloads(self, objects: Sequence[str]) -> list[int]:
+        return events.erase_payloads(self._db, self._space, list(objects))
+
+    def erase_document(self, document: int, macs: Sequence[str], at: int) -> list[int]:
+        """Remove all that a document left: tree, vectors, codes, texts, operations, payloads."""
+        self.replace_nodes(document, ())
+        self._db.execute("DELETE FROM codes WHERE ns=?", (self._space,))
+        self._db.execute("DELETE FROM queue WHERE document=?", (document,))
+        self._db.execute("DELETE FROM operations WHERE ns=? AND document=?", (self._space, document))
+        ids = [row[0] for row in self._db.execute(
+            "SELECT id FROM texts WHERE ns=? AND document=?", (self._space, document))]  # fmt: skip
+        self.erase_texts(ids, macs, at)
+        return self.erase_payloads([f"document:{document}"])
+
+
+class SqliteStore(Documents, Nodes, Events, Vectors):
+    """A home's rows in three SQLite files. Safe to use from several threads and several processes."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        for base in self._shelves.values():
+            self._prepare(base)
+        self.store_id = self._meta("store_id", lambda: secrets.token_hex(16))
+        self.erasure_key = bytes.fromhex(self._meta("erasure_key", lambda: secrets.token_hex(32)))
+        self.tokenizer = self._meta("tokenizer", lambda: TOKENIZER)
+
+    def _prepare(self, base: Database) -> None:
+        known = base.path.exists()
+        db = base.connection()
+        with_data = known and migrations.check(db, base.path.name) not in (0, migrations.VERSION)
+        if with_data:
+            self._keep_copy(base, migrations.version(db))
+        for _ in migrations.migrate(db, base.path.name):
+            pass
+
+    def _keep_copy(self, base: Database, version: int) -> None:
+        """A verified copy from before the upgrade, beside the file; kept until the user deletes it."""
+        target = self.folder / f"{base.path.stem}-schema{version}.bak"
+        if not target.exists():
+            self.copy_shelf(base, target)
+
+    def copy_shelf(self, base: Database, target: Path) -> None:
+        """Write a compact, verified copy of one shelf through the engine itself."""
+        part = target.with_name(target.name + ".part")
+        part.unlink(missing_ok=True)
+        base.connection().execute("VACUUM INTO ?", (str(part),))
+        copy = connect(part, create=False)
+        found = copy.pragma("quick_check")
+        copy.pragma("journal_mode", "DELETE")
+        copy.close()
+        if found != "ok":
+            raise StoreError(f"the copy of {base.path.name} does not verify ({found}): nothing was replaced")
+        os.replace(part, target)
+
+    def _meta(self, key: str, make: Any) -> str:
+        sql = "SELECT value FROM meta WHERE key=?"
+        found = self.hot.row(sql, (key,))
+        if found is None:
+            with self.hot.transaction() as db:
+                db.execute("INSERT OR IGNORE INTO meta VALUES(?,?)", (key, make()))
+            found = self.hot.row(sql, (key,))
+        assert found is not None
+        return str(found[0])
+
+    def set_meta(self, key: str, value: str) -> None:
+        with self.hot.transaction() as db:
+            db.execute("INSERT OR REPLACE INTO meta VALUES(?,?)", (key, value))
+
+    @contextmanager
+    def write(self, namespace: str) -> Iterator[SqliteTransaction]:
+        """One atomic write; a namespace comes into being with its first."""
+        with self.hot.transaction() as db:
+            space = self._spaces.get(namespace)
+            if space is None:
+                db.execute("INSERT OR IGNORE INTO namespaces(name) VALUES(?)", (namespace,))
+                (space,) = db.execute("SELECT id FROM namespaces WHERE name=?", (namespace,)).fetchone()
+            yield SqliteTransaction(self, db, space)
+
+    def counts(self, ns: str) -> Mapping[str, int]:
+        """How much of everything a namespace has."""
+        space = self.space(ns)
+        found: dict[str, int] = {}
+        for table in (*truth.TRUTH, "ledger", "queue"):
+            row = self.hot.row(f"SELECT count(*) FROM {table} WHERE ns=?", (space,))
+            found[table] = int(row[0]) if row else 0
+        for table in ("nodes", "texts", "edges", "vectors"):
+            rows = [base.row(f"SELECT count(*) FROM {table} WHERE ns=?", (space,)) for base in self._shelves.values()]
+            found[table] = sum(int(row[0]) for row in rows if row)
+        return found
+
+    def settle_erasure(self) -> str | None:
+        """Fold the write-ahead logs in and cut them to nothing."""
+        waiting = []
+        for base in self._shelves.values():
+            busy = base.row("PRAGMA wal_checkpoint(TRUNCATE)")
+            if busy and busy[0]:
+                waiting.append(base.path.name)
+        if waiting:
+            return f"{', '.join(waiting)} has readers: the erased bytes leave its log when they are done"
+        return None
+
+    def rebuild_fulltext(self) -> int:
+        """Make all full-text rows anew, one shelf after the other, each in one transaction."""
+        total = 0
+        for base in self._shelves.values():
+            with base.transaction() as db:
+                total += nodes.rebuild_fulltext(db)
+        self.set_meta("tokenizer", TOKENIZER)
+        self.tokenizer = TOKENIZER
+        return total
+
+    def check(self) -> list[str]:
+        """Let the engine check every page (checksums are verified on the way) and the full-text index."""
+        found: list[str] = []
+        for base in self._shelves.values():
+            try:
+                problems = [row[0] for row in base.rows("PRAGMA quick_check(5)")]
+                found += [f"{base.path.name}: {problem}" for problem in problems if problem != "ok"]
+                with base.transaction() as db:
+                    db.execute("INSERT INTO fulltext(fulltext) VALUES('integrity-check')")
+            except StoreError as error:
+                found.append(str(error))
+        return found
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes on disk of the three files and their logs, by stat alone: opening them would drop SQLite's locks."""
+        names = [base.path.name + end for base in self._shelves.values() for end in ("", "-wal")]
+        return {name: (self.folder / name).stat().st_size for name in names if (self.folder / name).exists()}
+
+    def backup(self, target: Path) -> None:
+        """A verified copy of all shelves as one zip file, replaced into place only when complete."""
+        backups.write(self, target)
+
+    def close(self) -> None:
+        """Close all files; a write-ahead log that nobody else uses is folded in."""
+        for base in self._shelves.values():
+            base.close()
+
+
+def open_sqlite(folder: Path) -> SqliteStore:
+    """Open the home in a folder, making both if they are not there (0700: memories are private)."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{str(folder)!r} cannot be a home ({error.strerror}): name a folder with --home") from error
+    return SqliteStore(folder)
