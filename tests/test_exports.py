@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -38,7 +37,6 @@ def test_the_package_offers_memory_and_its_version() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", mnemic.__version__)
 
 
-@pytest.mark.skipif(find_spec("mnemic.memory") is None, reason="mnemic.memory is not there yet")
 def test_memory_is_the_one_of_its_module() -> None:
     from mnemic.memory import Memory
 

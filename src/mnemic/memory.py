@@ -127,7 +127,10 @@ class Memory:
         drained = self._indexer.drain(self.namespace)
         if drained.error is None:
             return report
-        queued = [replace(r, status="queued", reason=drained.error) if r.status == "stored" else r for r in report.receipts]
+        queued = [
+            replace(item, status="queued", reason=drained.error) if item.status == "stored" else item
+            for item in report.receipts
+        ]
         return replace(report, receipts=tuple(queued))
 
     def _indexed(self, receipt: Receipt) -> Receipt:
@@ -394,7 +397,9 @@ class Memory:
                 memory.within(name).accept(reason=reason or f"restored from {Path(source).name}")
             verdict = memory.verify()
         if not verdict.ok:
-            raise MnemicError(f"restored, but the ledger does not verify: {verdict.problem}; the old files are in {str(kept)!r}")
+            raise MnemicError(
+                f"restored, but the ledger does not verify: {verdict.problem}; the old files are in {str(kept)!r}"
+            )
         return {"ok": True, "kept": str(kept), "checked": verdict.checked}
 
 

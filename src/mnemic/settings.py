@@ -135,9 +135,9 @@ def _moment(text: str | None) -> datetime | None:
         return None
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise BadInput(f"MNEMIC_NOW {text!r} is not an ISO 8601 time: write e.g. 2026-11-30T12:00:00Z") from None
-    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _read(file: Path) -> dict[str, Any]:

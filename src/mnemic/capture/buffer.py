@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from mnemic.clock import Clock
@@ -72,6 +73,7 @@ class ConversationBuffer:
 
     def _flush(self, *, everything: bool) -> list[CaptureReport]:
         reports: list[CaptureReport] = []
+        errors: list[Exception] = []
         with self._writing:
             for session, turns in self._take(everything):
                 try:
@@ -82,9 +84,11 @@ class ConversationBuffer:
                         entry = self._sessions.setdefault(session, _Session())
                         entry.turns[:0] = turns
                         entry.last = self._now()
-                    if self._failed is None:
-                        raise
-                    self._failed(error)
+                    if self._failed:
+                        self._failed(error)
+                    errors.append(error)
+        if errors and not self._failed:
+            raise errors[0]
         return reports
 
     def _take(self, everything: bool) -> list[tuple[str, list[Turn]]]:
@@ -111,7 +115,9 @@ class ConversationBuffer:
         while not self._stop:
             self._wake.wait(self._idle / 2)
             self._wake.clear()
-            self._flush(everything=False)
+            # Nobody waits here for an error; its turns stay in the buffer, and `close` raises what does not pass.
+            with suppress(Exception):
+                self._flush(everything=False)
 
     def close(self) -> list[CaptureReport]:
         """Stop the worker and write what is left."""

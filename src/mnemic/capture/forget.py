@@ -17,7 +17,7 @@ from mnemic.capture.trees import document_nodes
 from mnemic.clock import Clock, to_ms
 from mnemic.errors import NotFound
 from mnemic.ledger import Ledger
-from mnemic.ledger.chain import changes_of
+from mnemic.ledger.chain import changes_of, opened
 from mnemic.ledger.record import digest
 from mnemic.models.document import Document, Message, Node
 from mnemic.models.event import Actor, Change, Draft, Event
@@ -80,9 +80,9 @@ class Forgetting:
 
     def erase(self, ns: str, path: str, *, reason: str, actor: Actor = "user") -> Forgotten:
         """Remove a document, a message, a part of a text, or all documents of a folder, for good. Raises NotFound."""
-        documents, node = self._named(ns, path)
         now = to_ms(self._clock.now())
         with self._store.write(ns) as tx:
+            documents, node = self._named(ns, path)
             rewrites = [
                 self._without(tx, ns, documents[0], node) if node else self._whole(ns, document)
                 for document in documents
@@ -112,9 +112,10 @@ class Forgetting:
     ) -> Event:
         objects = [f"document:{rewrite.document.id}" for rewrite in rewrites]
         touched = self._touched(ns, [*objects, *(f"folder:{rewrite.document.id}" for rewrite in rewrites)])
+        before = self._erased_before(ns, objects)
         for rewrite in rewrites:
-            self._take_out(tx, ns, rewrite, path)
-        erased: list[int] = []
+            touched |= self._take_out(tx, ns, rewrite, path)
+        erased: list[int] = list(before)
         for rewrite in rewrites:
             macs = [erasure_mac(self._store.erasure_key, body) for _, body in rewrite.gone]
             if rewrite.after is None:
@@ -129,12 +130,16 @@ class Forgetting:
             tx.erase_other_texts(after.id, in_use, macs, now)
             tx.enqueue(after.id, now)
         erased += tx.erase_payloads([*objects, *(f"folder:{rewrite.document.id}" for rewrite in rewrites)])
-        # Rows that an erased payload made or changed and that live on are stated anew, or replay would miss them.
+        # Rows that an erased payload made or changed and that live on are stated anew, or replay would miss them;
+        # so are those that went although an entry about something else made them.
+        folders = self._stated(ns, "visibility")
         restated = []
         for table, key in sorted(touched, key=repr):
             row = tx.row(table, key)
             if row is not None:
                 restated.append(Change(table, key, row, row))
+            elif table == "visibility" and key in folders:
+                restated.append(Change(table, key, None, None))
         note = {"erased": sorted(set(erased)), "documents": len(rewrites)}
         draft = Draft("erase", objects[0], actor, "user", reason, tuple(restated), note)
         return self._ledger.record(tx, ns, draft)
@@ -147,7 +152,24 @@ class Forgetting:
                     keys |= {(change.table, change.key) for change in changes_of(event.payload)}
         return keys
 
-    def _take_out(self, tx: Transaction, ns: str, rewrite: _Rewrite, path: str) -> None:
+    def _erased_before(self, ns: str, objects: Sequence[str]) -> set[int]:
+        """Entries that earlier erasures emptied: those erasures' own entries are emptied now, so this one says it."""
+        found: set[int] = set()
+        for name in objects:
+            for event in self._store.events(ns, object=name, limit=1_000_000):
+                if event.op == "erase" and event.payload is not None:
+                    found |= set(opened(event.payload)["note"]["erased"])
+        return found
+
+    def _stated(self, ns: str, table: str) -> set[tuple[str | int, ...]]:
+        """Keys of a table's rows that the entries still speak of."""
+        keys: set[tuple[str | int, ...]] = set()
+        for event in self._ledger.events(ns):
+            if event.op in ("forget", "undo", "erase") and event.payload is not None:
+                keys |= {change.key for change in changes_of(event.payload) if change.table == table}
+        return keys
+
+    def _take_out(self, tx: Transaction, ns: str, rewrite: _Rewrite, path: str) -> set[Key]:
         """Change the rows of truth without an image of what was in them: the images would keep it."""
         before, after = rewrite.document, rewrite.after
         changes: list[Change] = []
@@ -164,19 +186,30 @@ class Forgetting:
                 changes.append(
                     Change("messages", (item.session, seq), asdict(item), None if left is None else asdict(left))
                 )
+        changes += self._hidden(ns, before.path, after.path if after else None, path)
         if before.session and (row := tx.row("sessions", (before.session,))) and row["title"] == before.title:
             title = after.title if after else "erased"
             changes.append(Change("sessions", (before.session,), row, {**row, "title": title}))
-        for hidden in (path, before.path):
-            if (seen := tx.row("visibility", (hidden,))) and after is None:
-                changes.append(Change("visibility", (hidden,), seen, None))
         tx.apply({(change.table, change.key): change for change in changes}.values())
+        return {(change.table, change.key) for change in changes}
+
+    def _hidden(self, ns: str, old: str, new: str | None, erased: str) -> list[Change]:
+        """What was forgotten in a document goes and moves with it; a path that was erased is forgotten no more."""
+        changes: list[Change] = []
+        for row in list(self._store.rows(ns, "visibility")):
+            path = str(row["path"])
+            inside = path == old or path.startswith(old + "/")
+            if path == erased or path.startswith(erased + "/") or (inside and new is None):
+                changes.append(Change("visibility", (path,), row, None))
+            elif inside and new is not None and new != old:
+                moved = new + path[len(old) :]
+                changes.append(Change("visibility", (path,), row, None))
+                changes.append(Change("visibility", (moved,), None, {**row, "path": moved}))
+        return changes
 
     def _whole(self, ns: str, document: Document) -> _Rewrite:
-        ids = [item.text_id for item in self._store.messages(ns, document=document.id)]
-        if document.text_id is not None:
-            ids = [document.text_id]
-        return _Rewrite(document, None, gone=list(self._store.texts(ns, ids, document.shelf).items()))
+        gone = self._store.document_texts(ns, document.id, document.shelf)
+        return _Rewrite(document, None, gone=list(gone.items()))
 
     def _without(self, tx: Transaction, ns: str, document: Document, node: Node) -> _Rewrite:
         """The document without one of its nodes."""
@@ -192,7 +225,8 @@ class Forgetting:
                 return self._whole(ns, document)
             title = title_of(bodies[rest[0].text_id])
             after = replace(document, digest=exchange_digest(rest), title=title)
-            return _Rewrite(document, after, rest, bodies=bodies, gone=[(node.text_id, body)])
+            gone = self._replaced(ns, document, {item.text_id for item in rest})
+            return _Rewrite(document, after, rest, bodies=bodies, gone=gone)
         left = body[: node.start] + MARK + body[node.end :]
         fresh = tx.allocate("texts")
         if document.text_id is not None:
@@ -209,8 +243,14 @@ class Forgetting:
             ]
             title = title_of(left if messages[0].text_id == fresh else bodies[messages[0].text_id])
             after = replace(document, digest=exchange_digest(messages), title=title)
-        gone = [(node.text_id, body), (node.text_id, body[node.start : node.end])]
+        in_use = {item.text_id for item in messages} if document.text_id is None else {fresh}
+        gone = [*self._replaced(ns, document, in_use), (node.text_id, body[node.start : node.end])]
         return _Rewrite(document, after, messages, bodies=bodies, new_texts={fresh: left}, gone=gone)
+
+    def _replaced(self, ns: str, document: Document, in_use: set[int]) -> list[tuple[int, str]]:
+        """The texts of a document that are no longer used, earlier revisions included."""
+        texts = self._store.document_texts(ns, document.id, document.shelf)
+        return [(number, body) for number, body in texts.items() if number not in in_use]
 
     def _elsewhere(self, ns: str, rewrites: Sequence[_Rewrite]) -> tuple[str, ...]:
         own = {rewrite.document.id for rewrite in rewrites}

@@ -6,7 +6,7 @@ document, so a crash forgets nothing; a failure marks it `failed` and puts it of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from mnemic.clock import Clock, to_ms
 from mnemic.embed import Embedder, Vectors
+from mnemic.embed.base import BadVectors
 from mnemic.errors import ModelError
 from mnemic.models.document import Document, Node
 from mnemic.store import EmbedderRow, Store, VectorRow
@@ -80,49 +81,63 @@ class Indexer:
                 tx.settle(number, None, 0)
             return None
         try:
-            rows, vectors = self._embed(ns, document)
+            seen, rows, vectors = self._embed(ns, document)
         except ModelError as error:
             with self._store.write(ns) as tx:
                 tx.settle(number, str(error)[:500], to_ms(self._clock.now()) + self._retry_ms)
             return str(error)
-        edges = [
-            edge for row, vector in zip(rows, vectors, strict=True) for edge in self._edges(ns, row, vector, rows, vectors)
-        ]
+        edges = self._edges(ns, rows, vectors)
         with self._store.write(ns) as tx:
             tx.put_vectors(self.row.id, rows)
             tx.put_edges(edges)
-            tx.settle(number, None, 0)
+            # If the document changed while the model worked, it stays in the queue for what is new.
+            if seen == {node.id for node in self._store.nodes(ns, number, document.shelf)}:
+                tx.settle(number, None, 0)
         return None
 
-    def _embed(self, ns: str, document: Document) -> tuple[list[VectorRow], Vectors]:
+    def _embed(self, ns: str, document: Document) -> tuple[set[int], list[VectorRow], Vectors]:
+        """The ids of the document's nodes, and vectors for those that have none of their present passage."""
+        seen = {node.id for node in self._store.nodes(ns, document.id, document.shelf)}
         passages = passages_of(self._store, ns, document)
         known = self._store.digests(ns, self.row.id, [node.id for node, _ in passages], document.shelf)
         fresh = [(node, text) for node, text in passages if known.get(node.id) != passage_digest(text)]
+        fresh.sort(key=lambda pair: pair[0].id)
         if not fresh:
-            return [], np.zeros((0, self._embedder.dim), dtype=np.float32)
-        vectors = self._embedder.embed([text for _, text in fresh], "passage")
+            return seen, [], np.zeros((0, self._embedder.dim), dtype=np.float32)
+        try:
+            vectors = self._embedder.embed([text for _, text in fresh], "passage")
+        except BadVectors as error:
+            # About these texts, not about the model: the others get theirs, these are found by words.
+            fresh = [pair for place, pair in enumerate(fresh) if place not in error.rows]
+            vectors = self._embedder.embed([text for _, text in fresh], "passage")
         rows = [
             VectorRow(node.id, passage_digest(text), vector.astype(np.float16).tobytes())
             for (node, text), vector in zip(fresh, vectors, strict=True)
         ]
-        return rows, vectors
+        return seen, rows, vectors
 
-    def _edges(
-        self, ns: str, row: VectorRow, vector: Vectors, own: list[VectorRow], vectors: Vectors
+    def _edges(self, ns: str, rows: list[VectorRow], vectors: Vectors) -> list[tuple[int, int, str, float]]:
+        if not rows:
+            return []
+        recent = dict(self._store.vectors_before(ns, self.row.id, rows[0].node, RECENT))
+        return [edge for place in range(len(rows)) for edge in self._similar_to(ns, rows, vectors, place, recent)]
+
+    def _similar_to(
+        self, ns: str, rows: list[VectorRow], vectors: Vectors, place: int, recent: Mapping[int, bytes]
     ) -> list[tuple[int, int, str, float]]:
-        """Up to three similar nodes among the most recent, the lexically nearest and the document's own earlier ones."""
-        near = dict(self._store.vectors_before(ns, self.row.id, own[0].node, RECENT))
-        words = self._edge_terms(ns, row.node)
-        lexical = [node for node, _ in self._store.lexical(ns, words, LEXICAL) if node < own[0].node]
-        near |= self._store.vectors(ns, self.row.id, [node for node in lexical if node not in near])
-        numbers = [*near, *(other.node for other in own if other.node < row.node)]
+        """Up to three similar nodes among the most recent, the lexically nearest and the document's own before it."""
+        node, first = rows[place].node, max(0, place - RECENT)
+        lexical = [found for found, _ in self._store.lexical(ns, self._edge_terms(ns, node), LEXICAL)]
+        near = dict(recent)
+        near |= self._store.vectors(ns, self.row.id, [n for n in lexical if n < rows[0].node and n not in near])
+        numbers = [*near, *(row.node for row in rows[first:place])]
         if not numbers:
             return []
         stored = np.frombuffer(b"".join(near.values()), dtype=np.float16).astype(np.float32)
-        matrix = np.concatenate([stored.reshape(-1, self.row.dim), vectors[: len(numbers) - len(near)]])
-        cosines = matrix @ vector
+        matrix = np.concatenate([stored.reshape(-1, self.row.dim), vectors[first:place]])
+        cosines = matrix @ vectors[place]
         best = sorted(zip(cosines.tolist(), numbers, strict=True), reverse=True)[:EDGES]
-        return [(row.node, number, "similar", round(cos, 6)) for cos, number in best if cos >= self._similar]
+        return [(node, number, "similar", round(cos, 6)) for cos, number in best if cos >= self._similar]
 
     def _edge_terms(self, ns: str, node: int) -> list[str]:
         found = self._store.found(ns, [node])
@@ -146,7 +161,7 @@ def passages_of(store: Store, ns: str, document: Document) -> list[tuple[Node, s
         if node.text_id is None:
             continue
         title = node.title if node.parent is None else ""
-        text = passage(bodies[node.text_id], node.start, node.reach, speaker=node.speaker, title=title)
+        text = passage(bodies.get(node.text_id, ""), node.start, node.reach, speaker=node.speaker, title=title)
         if text:
             found.append((node, text))
     return found

@@ -30,6 +30,10 @@ SKIPPED = ("system", "developer")
 """Instructions to the model are not conversation: what mnemic itself put into a prompt is among them."""
 FOLDERS = {"note": "notes", "file": "files"}
 TITLE_CHARS = 80
+TITLE_LIMIT = 200
+"""A given title is kept up to here; more of it is text."""
+MOMENTS = (-62_135_596_800_000, 253_402_300_799_999)
+"""Years 1 to 9999 in ms: what a calendar can show."""
 EXCHANGE_MESSAGES = 60
 """An exchange of an agent that works for hours is cut here, so that no document grows without bound (000 §6)."""
 
@@ -70,11 +74,12 @@ class Intake:
 
     def remember(self, ns: str, note: Note) -> Receipt:
         """Store one text as a document. Raises BadInput for what cannot be stored; everything else is a receipt."""
+        note = self._checked_note(note)
         clean = self._clean(note.text)
         if not clean.text.strip():
             why = "only a recalled frame was given; it is in memory already" if clean.frames else "the text is empty"
             return Receipt("nothing", reason=why, op_id=note.op_id)
-        title = self._clean(note.title).text.strip() or title_of(clean.text)
+        title = self._line(note.title)[:TITLE_LIMIT] or title_of(clean.text)
         request = digest(canonical([clean.text, title, note.kind, note.context, note.at, note.importance]))
         if done := self._done(ns, note.op_id, request):
             return done
@@ -90,6 +95,15 @@ class Intake:
         if event:
             self._ledger.committed(ns, event)
         return receipt
+
+    def _checked_note(self, note: Note) -> Note:
+        if slug(note.kind) != note.kind:
+            raise BadInput(f"kind {note.kind[:50]!r} cannot be a folder: use lower-case letters, digits and hyphens")
+        if note.importance is not None and not 0 <= note.importance <= 1:
+            raise BadInput(f"importance {note.importance!r} is out of range: give 0 to 1")
+        _check_moment(note.at, "the text")
+        source = None if note.source is None else _encodable(note.source)
+        return replace(note, context=self._line(note.context), source=source)
 
     def _done(self, ns: str, op_id: str | None, request: str) -> Receipt | None:
         found = self._store.operation(ns, op_id) if op_id else None
@@ -167,9 +181,10 @@ class Intake:
         Everything is checked before anything is stored. Raises BadInput for an unknown role or a text over the limit.
         """
         checked = [self._checked(place, turn) for place, turn in enumerate(turns, 1)]
+        context = self._line(context)
         receipts: list[Receipt] = []
         sessions, stored = set[str](), 0
-        for name, group in _sessions(checked, session or _session_name(checked)):
+        for name, group in _sessions(checked, _encodable(session) if session else self._session_name(checked)):
             sessions.add(name)
             spoken = [turn for turn in group if turn.role not in SKIPPED]
             if len(spoken) < len(group):
@@ -185,7 +200,9 @@ class Intake:
         if turn.role not in ROLES:
             raise BadInput(f"message {place}: role {turn.role!r} is unknown; use one of {', '.join(ROLES)}")
         self._within_limit(turn.content, f"message {place}")
-        return turn
+        _check_moment(turn.created_at, f"message {place}")
+        session = None if turn.session is None else _encodable(turn.session)
+        return replace(turn, name=self._line(turn.name), session=session)
 
     def _exchange(
         self, ns: str, session: str, turns: Sequence[Turn], context: str, origin: Origin, actor: Actor
@@ -197,17 +214,17 @@ class Intake:
             frames = any(clean.frames for _, clean in pairs)
             why = "only recalled frames were in it; they are in memory already" if frames else "there was no text in it"
             return Receipt("nothing", reason=why), 0
-        fresh = [(turn, text) for turn, text in kept if self._store.was_erased(ns, self._mac(text)) is None]
-        if not fresh:
-            return Receipt("rejected", redacted=redacted, reason="this text was erased and must not come back"), 0
-        event: Event | None = None
         with self._store.write(ns) as tx:
+            # Asked under the write lock: an erasure may be going on in another process.
+            fresh = [(turn, text) for turn, text in kept if self._store.was_erased(ns, self._mac(text)) is None]
+            if not fresh:
+                return Receipt("rejected", redacted=redacted, reason="this text was erased and must not come back"), 0
             event, receipt, count = self._store_exchange(tx, ns, session, fresh, context, origin, actor)
         if event:
             self._ledger.committed(ns, event)
         lost = len(kept) - len(fresh)
-        why = f"{lost} erased message{'s' if lost > 1 else ''} left out" if lost else receipt.reason
-        return replace(receipt, redacted=redacted, reason=why), count
+        left_out: str | None = f"{lost} erased message{'s' if lost > 1 else ''} left out" if lost else None
+        return replace(receipt, redacted=redacted, reason=left_out or receipt.reason), count
 
     def _store_exchange(
         self, tx: Transaction, ns: str, session: str, said: list[tuple[Turn, str]], context: str, origin: Origin,
@@ -220,19 +237,23 @@ class Intake:
             if twin.session == session and _day(twin.created_at) == _day(created):
                 why = "the same exchange is already there from the same day"
                 return None, Receipt("duplicate", twin.path, len(self._store.nodes(ns, twin.id)), reason=why), 0
-        before, old = self._continued(ns, session, said, marks)
-        said = said[len(old) :] if before and old and said[0][0].role == "user" else said
+        before, old, known = self._continued(ns, session, said)
+        if before and known == len(said):
+            why = "the same messages are already there"
+            return None, Receipt("duplicate", before.path, len(self._store.nodes(ns, before.id)), reason=why), 0
+        said = said[known:]
         number = before.id if before else tx.allocate("documents")
-        first = tx.allocate(f"messages {ns} {session}", len(said))
+        first = tx.allocate(canonical(["messages", ns, session]), len(said))
         new = [
             Message(session, first + place, number, turn.role, turn.name, tx.allocate("texts"), digest(text),
                     created if turn.created_at is None else turn.created_at)
             for place, (turn, text) in enumerate(said)
         ]  # fmt: skip
         messages = [*old, *new]
+        place = 0 if before else tx.allocate(canonical(["exchanges", ns, session]))
         document = before or Document(
             id=number,
-            path=self.free_path(ns, f"/sessions/{session_slug(session)}/{tx.allocate(f'exchanges {ns} {session}')}"),
+            path=self.free_path(ns, f"/sessions/{session_slug(session)}/{place}"),
             kind="exchange",
             title=title_of(said[0][1]),
             context=context,
@@ -267,18 +288,26 @@ class Intake:
         return event, Receipt("stored", document.path, len(ids), seq=event.seq), len(new)
 
     def _continued(
-        self, ns: str, session: str, said: list[tuple[Turn, str]], marks: list[str]
-    ) -> tuple[Document | None, list[Message]]:
-        """The exchange that these turns continue, with its messages: an answer that came after an idle flush."""
+        self, ns: str, session: str, said: list[tuple[Turn, str]]
+    ) -> tuple[Document | None, list[Message], int]:
+        """The exchange that these turns continue, its messages, and how many of the turns it holds already.
+
+        That is the session's last one: where they begin as it does (a transcript that has grown, or the same again),
+        or where they do not begin with the user (an answer that came after an idle flush).
+        """
         last = next(iter(self._store.session_documents(ns, session, 1)), None)
         if last is None or last.kind != "exchange" or last.shelf != "hot":
-            return None, []
+            return None, [], 0
         old = self._store.messages(ns, document=last.id)
-        known = [_mark(item.role, item.name, item.digest) for item in old]
-        if said[0][0].role != "user":
-            room = len(old) + len(said) <= EXCHANGE_MESSAGES and known[-len(marks) :] != marks
-            return (last, old) if room else (None, [])
-        return (last, old) if known and len(known) < len(marks) and marks[: len(known)] == known else (None, [])
+        if _same(old, said[: len(old)]):
+            return last, old, len(old)
+        if len(said) < len(old) and _same(old[: len(said)], said):
+            return last, old, len(said)
+        if said[0][0].role == "user":
+            return None, [], 0
+        known = next((n for n in range(min(len(old), len(said)), 0, -1) if _same(old[-n:], said[:n])), 0)
+        room = len(old) + len(said) - known <= EXCHANGE_MESSAGES
+        return (last, old, known) if room or known == len(said) else (None, [], 0)
 
     def replant(self, tx: Transaction, ns: str, number: int) -> int:
         """Make a document's tree anew from what is stored, or take it out if the document is gone; returns its size."""
@@ -297,8 +326,7 @@ class Intake:
 
     def _clean(self, text: str) -> Cleaned:
         self._within_limit(text, "the text")
-        if not _encodes(text):  # lone surrogates, e.g. from a truncated JSON escape
-            text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = _encodable(text)
         frames = 0
         if "memory-recall" in text:
             from mnemic.text.frame import strip
@@ -317,6 +345,15 @@ class Intake:
             raise BadInput(
                 f"{what} has {len(text):,} characters, the limit is {limit:,} (capture.max_chars): split it and repeat"
             )
+
+    def _line(self, text: str) -> str:
+        """A name or title: one line, without secrets and frames."""
+        return " ".join(self._clean(text).text.split())
+
+    def _session_name(self, turns: Sequence[Turn]) -> str:
+        """A name that is the same when the same conversation comes again; its words cannot be guessed from it."""
+        first = next((turn for turn in turns if turn.role not in SKIPPED), None)
+        return f"conversation-{self._mac(_encodable(first.content))[:12]}" if first else "conversation"
 
     def _mac(self, text: str) -> str:
         return erasure_mac(self._store.erasure_key, text)
@@ -363,12 +400,6 @@ def _sessions(turns: Sequence[Turn], default: str) -> Iterator[tuple[str, list[T
         yield name, group
 
 
-def _session_name(turns: Sequence[Turn]) -> str:
-    """A name that is the same when the same conversation comes again, and that says nothing of its content."""
-    first = next((turn for turn in turns if turn.role not in SKIPPED), None)
-    return f"conversation-{digest(first.content)[:12]}" if first else "conversation"
-
-
 def _mark(role: str, name: str, text_digest: str) -> str:
     return f"{role}\0{name}\0{text_digest}"
 
@@ -397,9 +428,24 @@ def _day(ms: int) -> str:
     return from_ms(ms).date().isoformat()
 
 
-def _encodes(text: str) -> bool:
+def _encodable(text: str) -> str:
+    """The text with lone surrogates, e.g. of a truncated JSON escape, replaced: nothing can store them."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return False
-    return True
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def _check_moment(at: int | None, what: str) -> None:
+    if at is not None and not MOMENTS[0] <= at <= MOMENTS[1]:
+        raise BadInput(f"{what}: the time {at!r} is in no year from 1 to 9999: give milliseconds since 1970")
+
+
+def _same(stored: Sequence[Message], said: Sequence[tuple[Turn, str]]) -> bool:
+    """Whether these turns are these messages: said by the same, in the same words, at the same time if that is told."""
+    return len(stored) == len(said) and all(
+        (item.role, item.name, item.digest) == (turn.role, turn.name, digest(text))
+        and turn.created_at in (None, item.created_at)
+        for item, (turn, text) in zip(stored, said, strict=True)
+    )

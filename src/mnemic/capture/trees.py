@@ -8,6 +8,7 @@ from mnemic.models.document import Document, Message
 from mnemic.store import NewNode
 from mnemic.text.passage import passage
 from mnemic.text.tree import PIECE, Node, parse, slug
+from mnemic.text.tree import body as content_start
 
 MESSAGE_REACH = 1_200
 """Characters that a message is indexed by when it has no parts of its own."""
@@ -24,25 +25,25 @@ def note_nodes(document: Document, body: str) -> list[NewNode]:
     """The tree of a note or a file."""
     assert document.text_id is not None
     tree = parse(body, title=document.title)
-    alone = _only_leaf(tree)
-    found: list[NewNode] = []
-    for place, node in enumerate(tree):
-        if place and alone:
-            break
-        root = node.parent < 0
-        reach = tree[alone].reach if root and alone else node.reach
+    found = [_root(document, document.text_id, tree, body)]
+    if _is_single(tree):
+        return found
+    for place, node in enumerate(tree[1:], 1):
+        reach = node.start if _repeats(tree, place) else node.reach
         found.append(
-            _new(
-                document, node, document.text_id, body,
-                path=document.path if root else f"{document.path}/{node.path}",
-                kind=document.kind if root else node.kind,
-                title=document.title if root else node.title,
-                start=tree[alone].start if root and alone else node.start,
-                reach=node.start if not root and _repeats(tree, place) else reach,
-                parent=node.parent,
-            )
+            _new(document, node, document.text_id, body, path=f"{document.path}/{node.path}", kind=node.kind,
+                 title=node.title, start=node.start, reach=reach, parent=node.parent)
         )  # fmt: skip
     return found
+
+
+def _root(document: Document, text_id: int, tree: Sequence[Node], body: str) -> NewNode:
+    """The whole text; found by its opening, without the frontmatter, unless it has no text of its own."""
+    root = tree[0]
+    reach = max(root.reach, tree[1].reach) if _is_single(tree) else root.reach
+    start = max(root.start, content_start(body)) if reach > root.start else root.start
+    return _new(document, root, text_id, body, path=document.path, kind=document.kind, title=document.title,
+                start=start, reach=max(start, reach), parent=-1)  # fmt: skip
 
 
 def exchange_nodes(document: Document, messages: Sequence[Message], bodies: Mapping[int, str]) -> list[NewNode]:
@@ -87,9 +88,9 @@ def _new(
     return NewNode(path, kind, title, parent, text_id, start, node.end, reach, created, message, speaker, words)
 
 
-def _only_leaf(tree: Sequence[Node]) -> int:
-    """The place of the single part of a text that has just one, else 0: root and part would be found twice."""
-    return 1 if len(tree) == 2 and tree[1].kind == "paragraph" else 0
+def _is_single(tree: Sequence[Node]) -> bool:
+    """Whether a text has just one part: it would be found twice, once as the root and once as the part."""
+    return len(tree) == 2 and tree[1].kind in ("paragraph", "item")
 
 
 def _repeats(tree: Sequence[Node], place: int) -> bool:

@@ -96,16 +96,22 @@ class Ledger:
 
     def verify(self, namespace: str, progress: Callable[[int], None] | None = None) -> Verdict:
         """Check the chain, every payload, the head outside, and that the state is what the entries made."""
+        # The head outside is read first: what is written meanwhile is then ahead of it, never behind.
+        seen = self.witness.seen(self.store.store_id, namespace)
+        with self.store.reading():
+            return self._verify(namespace, seen, progress)
+
+    def _verify(self, namespace: str, seen: Head | None, progress: Callable[[int], None] | None) -> Verdict:
         verdict, state = self._verify_chain(namespace, progress)
         if not verdict.ok:
             return verdict
-        problem = self._verify_head(namespace, verdict.checked)
+        problem = self._verify_head(namespace, verdict.checked, seen)
         if problem:
             return replace(verdict, ok=False, broken_at=verdict.checked + 1, problem=problem)
         difference = self._differs(namespace, state)
         if difference:
             return replace(verdict, ok=False, problem=difference)
-        return replace(verdict, notes=self._notes(namespace))
+        return replace(verdict, notes=self._notes(namespace, seen))
 
     def _verify_chain(self, namespace: str, progress: Callable[[int], None] | None) -> tuple[Verdict, State]:
         previous, expected, state = GENESIS, 1, State()
@@ -125,12 +131,11 @@ class Ledger:
         """Numbers of the entries whose payload an erase entry says it removed."""
         gone: set[int] = set()
         for event in self.events(namespace):
-            if event.op == "erase" and event.payload is not None:
-                gone |= set(opened(event.payload)["note"].get("erased", ()))
+            if event.op == "erase" and _content_holds(event):
+                gone |= set(opened(event.payload or "")["note"].get("erased", ()))
         return gone
 
-    def _verify_head(self, namespace: str, length: int) -> str | None:
-        seen = self.witness.seen(self.store.store_id, namespace)
+    def _verify_head(self, namespace: str, length: int, seen: Head | None) -> str | None:
         if seen is None:
             return None
         if seen.seq > length:
@@ -139,10 +144,10 @@ class Ledger:
             return f"entry {seen.seq} is not the one that was seen before: the ledger was rewritten or replaced"
         return None
 
-    def _notes(self, namespace: str) -> tuple[str, ...]:
+    def _notes(self, namespace: str, seen: Head | None) -> tuple[str, ...]:
         if self.witness.problem:
             return (self.witness.problem,)
-        if self.store.head(namespace) and self.witness.seen(self.store.store_id, namespace) is None:
+        if seen is None and self.store.head(namespace):
             return ("no head of this ledger is noted outside the store: a cut-off end would go unseen",)
         return ()
 
@@ -189,9 +194,9 @@ class Ledger:
     def check_served(self, namespace: str, table: str, key: tuple[str | int, ...], row: Row, seq: int) -> bool:
         """Whether a row that is about to be served is what entry `seq` made it."""
         event = self.store.event(namespace, seq)
-        if event is None or event.payload is None or event.salt is None:
+        if event is None or event.payload is None:
             return False
-        if payload_hash(event.salt, event.payload) != event.payload_hash or leaf_hash(namespace, event) != event.hash:
+        if not _content_holds(event) or leaf_hash(namespace, event) != event.hash:
             return False
         return any(c.table == table and c.key == key and c.after == row for c in changes_of(event.payload))
 
@@ -262,9 +267,15 @@ def _leaf_problem(namespace: str, event: Event, expected: int, previous: str, er
         return f"entry {expected} does not match its hash"
     if event.payload is None or event.salt is None:
         return None if expected in erased else f"the content of entry {expected} is gone, and no erasure says so"
-    if payload_hash(event.salt, event.payload) != event.payload_hash:
+    if not _content_holds(event):
         return f"the content of entry {expected} does not match its hash"
     return None
+
+
+def _content_holds(event: Event) -> bool:
+    if event.payload is None or event.salt is None:
+        return False
+    return payload_hash(event.salt, event.payload) == event.payload_hash
 
 
 def _shown(key: tuple[str, tuple[str | int, ...]]) -> str:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TextIO
 
 from mnemic.models.event import Head
 
@@ -62,7 +62,9 @@ class FolderWitness:
 
     def seen(self, store: str, namespace: str) -> Head | None:
         try:
-            return _read(self._file(store, namespace).read_text("utf-8"))
+            with open(self._file(store, namespace), encoding="utf-8") as handle:
+                fcntl.flock(handle, fcntl.LOCK_SH)  # or a note that is half written would count as none
+                return _read(handle.read())
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -87,7 +89,7 @@ class FolderWitness:
 
 
 @contextmanager
-def _locked(target: Path) -> Iterator[object]:
+def _locked(target: Path) -> Iterator[TextIO]:
     try:
         descriptor = os.open(target, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except FileNotFoundError:

@@ -96,7 +96,7 @@ class Recall:
         units = self._units(run, self._candidates(run))
         started = _lap(run, "candidates", started)
         if not any(unit.wanted for unit in units):
-            return self._answer(run, (), reason=self._nothing(run), why_not=self._why(run, why_not, [], {}, {}))
+            return self._answer(run, (), reason=self._nothing(run), why_not=self._why(run, why_not, units, {}, {}))
         total, parts = self._score(run, units)
         order = [place for place in _ordered(total, units) if units[place].wanted]
         order, total = self._rerank(run, question, units, order, total)
@@ -356,7 +356,14 @@ class Recall:
         for row, place in enumerate(order[: 4 * budget.nodes]):
             if len(chosen) >= budget.nodes:
                 break
-            twin = next((c for c, t in zip(chosen, taken, strict=True) if self._same(units, place, c, vectors, row, t)), None)
+            twin = next(
+                (
+                    other
+                    for other, there in zip(chosen, taken, strict=True)
+                    if self._same(units, place, other, vectors, row, there)
+                ),
+                None,
+            )
             if twin is None:
                 chosen.append(place)
                 taken.append(row)

@@ -331,7 +331,7 @@ def ledger_export(as_json: Json = False) -> None:
     """Every entry with payload and salt, one JSON line each; with --json, one array."""
     with _memory() as memory:
         rows = memory.ledger_export()
-    _print(rows, as_json, lambda found: [print(json.dumps(row, ensure_ascii=False)) for row in found] and None)
+    _print(rows, as_json, render.lines)
 
 
 @ledger_app.command("accept")

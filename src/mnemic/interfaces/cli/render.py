@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from rich.console import Console
@@ -58,7 +59,8 @@ def answer(row: dict[str, Any], explain: bool) -> None:
 def _signals(signals: dict[str, float]) -> None:
     for name, value in sorted(signals.items(), key=lambda pair: -abs(pair[1]))[:SHOWN]:
         if abs(value) >= 0.005:
-            line((f"     {name:<8} ", "dim"), ("█" * max(1, min(40, round(abs(value) * 3))), "magenta"), (f" {value:.2f}", "dim"))
+            bar = "█" * max(1, min(40, round(abs(value) * 3)))
+            line((f"     {name:<8} ", "dim"), (bar, "magenta"), (f" {value:.2f}", "dim"))
 
 
 def page(row: dict[str, Any]) -> None:
@@ -78,7 +80,8 @@ def tree(rows: list[dict[str, Any]]) -> None:
     places: dict[str, Tree] = {}
     for row in rows:
         parent = row["path"].rpartition("/")[0]
-        label = Text.assemble((_clean(row["path"].rpartition("/")[2]), "bold"), (f"  {_clean(row['title'])[:70]}", "dim"))
+        name = _clean(row["path"].rpartition("/")[2])
+        label = Text.assemble((name, "bold"), (f"  {_clean(row['title'])[:70]}", "dim"))
         places[row["path"]] = places.get(parent, root).add(label)
     console.print(root)
 
@@ -88,6 +91,12 @@ def events(rows: list[dict[str, Any]]) -> None:
         what = "erased" if row["erased"] else f"{row['path'] or row['object']}  {row['reason'] or ''}"
         line((f"#{row['seq']:<5}", "bold"), (f"{row['at']}  ", "dim"), (f"{row['op']:<9}", "green"),
              (f"{row['actor']:<8}", "cyan"), (what, ""))  # fmt: skip
+
+
+def lines(rows: list[dict[str, Any]]) -> None:
+    """One JSON document a line."""
+    for row in rows:
+        print(json.dumps(row, ensure_ascii=False))
 
 
 def record(row: dict[str, Any]) -> None:

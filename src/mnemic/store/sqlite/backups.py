@@ -87,7 +87,9 @@ def swap(fresh: Path, home: Path, kept: Path) -> None:
         try:
             os.replace(fresh / name, home / name)
         except OSError as error:
-            raise StoreError(f"restoring stopped at {name} ({error.strerror}); the old files are in {str(kept)!r}") from error
+            raise StoreError(
+                f"restoring stopped at {name} ({error.strerror}); the old files are in {str(kept)!r}"
+            ) from error
     sync_folder(home)
 
 

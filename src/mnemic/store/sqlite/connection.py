@@ -64,7 +64,7 @@ def translated(what: str) -> Iterator[None]:
     except apsw.ReadOnlyError as error:
         raise StoreError(f"{what} cannot be written: it is read-only; check its permissions") from error
     except apsw.IOError as error:
-        if "checksum" in str(error).lower() or error.extendedresult == apsw.SQLITE_IOERR_DATA:
+        if "checksum" in str(error).lower() or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
             raise Damaged(f"{what} has a damaged page: run `mnemic doctor`, restore with `mnemic restore`") from error
         raise StoreError(f"{what}: the disk failed ({error}); whether the last write was kept is unknown") from error
     except apsw.CantOpenError as error:
@@ -104,7 +104,7 @@ class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._local = threading.local()
-        self._all: list[tuple[int, apsw.Connection]] = []
+        self._all: list[tuple[int, threading.Thread, apsw.Connection]] = []
         self._guard = threading.Lock()
         self.writing = threading.RLock()
 
@@ -116,8 +116,16 @@ class Database:
             db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, fulltext, row)")
             self._local.db, self._local.pid = db, pid
             with self._guard:
-                self._all.append((pid, db))
+                self._all.append((pid, threading.current_thread(), db))
+                self._drop_orphans(pid)
         return self._local.db  # type: ignore[no-any-return]
+
+    def _drop_orphans(self, pid: int) -> None:
+        """Close the connections of threads that have ended: a server makes a thread for every request."""
+        orphans = [entry for entry in self._all if entry[0] == pid and not entry[1].is_alive()]
+        self._all = [entry for entry in self._all if entry not in orphans]
+        for _, _, db in orphans:
+            db.close()
 
     @contextmanager
     def transaction(self) -> Iterator[apsw.Connection]:
@@ -162,8 +170,8 @@ class Database:
     def close(self) -> None:
         """Close every connection that this process opened; a parent's are left to the parent."""
         with self._guard:
-            mine = [db for pid, db in self._all if pid == os.getpid()]
-            self._all = [(pid, db) for pid, db in self._all if pid != os.getpid()]
+            mine = [entry[2] for entry in self._all if entry[0] == os.getpid()]
+            self._all = [entry for entry in self._all if entry[0] != os.getpid()]
         for db in mine:
             db.close()
         self._local = threading.local()

@@ -60,7 +60,8 @@ class Documents(Shelves):
         self, ns: str, *, session: str | None = None, document: int | None = None, last: int | None = None
     ) -> list[Message]:
         """Messages of a session or of one document, in order; with `last`, only that many from the end."""
-        sql, bindings = f"SELECT {_MESSAGE} FROM messages WHERE ns=?", [self.space(ns)]  # type: list[object]
+        sql = f"SELECT {_MESSAGE} FROM messages WHERE ns=?"
+        bindings: list[object] = [self.space(ns)]
         for column, value in (("session", session), ("document", document)):
             if value is not None:
                 sql += f" AND {column}=?"
@@ -81,6 +82,11 @@ class Documents(Shelves):
             return {}
         sql = f"SELECT id, body FROM texts WHERE ns=? AND id IN ({in_list(text_ids)})"
         return dict(self.shelf(shelf).rows(sql, (self.space(ns),)))
+
+    def document_texts(self, ns: str, document: int, shelf: str = "hot") -> dict[int, str]:
+        """Every text of a document, those of its earlier revisions included."""
+        sql = "SELECT id, body FROM texts WHERE ns=? AND document=? ORDER BY id"
+        return dict(self.shelf(shelf).rows(sql, (self.space(ns), document)))
 
     def was_erased(self, ns: str, mac: str) -> int | None:
         """When a text with this keyed digest was erased, or `None`."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import apsw
 
 from mnemic.models.event import Event, Head
@@ -29,7 +31,7 @@ def append(db: apsw.Connection, ns: int, event: Event) -> None:
 
 def erase_payloads(db: apsw.Connection, ns: int, objects: list[str]) -> list[int]:
     """Remove what the events of some objects carried; their leaves stay."""
-    erased: list[int] = []
+    erased: list[Any] = []
     for name in objects:
         sql = "SELECT l.seq FROM ledger l JOIN payloads p ON p.ns=l.ns AND p.seq=l.seq WHERE l.ns=? AND l.object=?"
         erased += [seq for (seq,) in db.execute(sql, (ns, name)).fetchall()]
@@ -54,7 +56,8 @@ class Events(Shelves):
         self, ns: str, *, after: int = 0, limit: int = 1000, newest: bool = False, object: str | None = None
     ) -> list[Event]:
         """Entries after a number, in order; with `newest`, the last ones, newest first."""
-        sql, bindings = f"{_EVENT} AND l.seq>?", [self.space(ns), after]  # type: list[object]
+        sql = f"{_EVENT} AND l.seq>?"
+        bindings: list[int | str] = [self.space(ns), after]
         if object is not None:
             sql += " AND l.object=?"
             bindings.append(object)

@@ -42,9 +42,9 @@ def spaced(ns: int, words: Sequence[str]) -> str:
 def replace(
     db: apsw.Connection, ns: int, document: int, nodes: Sequence[NewNode], allocate: Callable[[str, int], int]
 ) -> list[int]:
-    """Put a tree in place of the one before. A node that is just as it was keeps its id, and so its vector and edges."""
+    """Put a tree in place of the one before. What is just as it was keeps its id, and so vector and edges."""
     sql = f"SELECT {_NODE}, created_at, size, terms FROM nodes WHERE ns=? AND document=?"
-    old = {row[3]: row for row in db.execute(sql, (ns, document)).fetchall()}
+    old: dict[str, Any] = {str(row[3]): row for row in db.execute(sql, (ns, document)).fetchall()}
     rows: list[tuple[Any, ...]] = []
     kept: set[str] = set()
     ids: list[int] = []
@@ -83,7 +83,8 @@ def _remove(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]]) -> No
     """Take nodes out with their full-text rows, vectors and edges."""
     if not rows:
         return
-    texts = dict(db.execute(f"SELECT id, body FROM texts WHERE id IN ({in_list(r[6] for r in rows if r[6])})"))
+    wanted = in_list({row[6] for row in rows if row[6]})
+    texts: dict[Any, Any] = dict(db.execute(f"SELECT id, body FROM texts WHERE id IN ({wanted})"))
     for row in rows:
         number, parent, title, text_id, start, reach, speaker = row[0], row[2], row[5], row[6], row[7], row[9], row[11]
         if row[13]:
@@ -92,7 +93,8 @@ def _remove(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]]) -> No
             db.execute("INSERT INTO fulltext(fulltext, rowid, terms) VALUES('delete',?,?)", (number, old))
     numbers = in_list(row[0] for row in rows)
     db.execute(f"DELETE FROM edges WHERE source IN ({numbers}) OR target IN ({numbers})")
-    for (embedder,) in db.execute("SELECT id FROM embedders").fetchall():
+    embedders: list[Any] = db.execute("SELECT id FROM embedders").fetchall()
+    for (embedder,) in embedders:
         keys = in_list(embedder << NODE_BITS | row[0] for row in rows)
         db.execute(f"DELETE FROM vectors WHERE key IN ({keys})")
     db.execute(f"DELETE FROM nodes WHERE id IN ({numbers})")
@@ -103,11 +105,17 @@ def rebuild_fulltext(db: apsw.Connection) -> int:
     db.execute("INSERT INTO fulltext(fulltext) VALUES('delete-all')")
     db.execute("UPDATE lexicon SET nodes=0, terms=0")
     made = 0
+    db.execute("UPDATE nodes SET size=0, terms=x'' WHERE size>0")
     sql = (
-        "SELECT n.id, n.ns, n.parent, n.title, n.start, n.reach, n.speaker, t.body FROM nodes n"
-        " JOIN texts t ON t.id=n.text_id WHERE n.reach>n.start ORDER BY n.id"
+        "SELECT id, ns, parent, title, start, reach, speaker, text_id FROM nodes"
+        " WHERE reach>start AND text_id IS NOT NULL ORDER BY text_id, id"
     )
-    for number, ns, parent, title, start, reach, speaker, body in db.execute(sql):
+    read, body = None, ""
+    rows: list[Any] = db.execute(sql).fetchall()
+    for number, ns, parent, title, start, reach, speaker, text_id in rows:
+        if text_id != read:  # once a text: it may be large and have thousands of nodes
+            found: Any = db.execute("SELECT body FROM texts WHERE id=?", (text_id,)).fetchone()
+            read, body = text_id, found[0] if found else ""
         words = terms(passage(body, start, reach, speaker=speaker, title=title if parent is None else ""))
         blob = array("I", map(term_hash, words)).tobytes()
         db.execute("UPDATE nodes SET size=?, terms=? WHERE id=?", (len(words), blob, number))
@@ -204,7 +212,8 @@ class Nodes(Shelves):
         if not terms:
             return []
         space = self.space(ns)
-        match = " + ".join(_quoted(space, term) for term in terms)
+        # FTS5 takes a prefix at the end of a phrase only; inside, a lone character is a term of its own anyway.
+        match = " + ".join([*(_exact(space, term) for term in terms[:-1]), _quoted(space, terms[-1])])
         sql = "SELECT rowid FROM fulltext WHERE fulltext MATCH ? LIMIT ?"
         return [number for (number,) in self.shelf(shelf).rows(sql, (match, limit))]
 
@@ -223,8 +232,12 @@ class Nodes(Shelves):
 
 
 def _quoted(ns: int, term: str) -> str:
+    return _exact(ns, term) + ("*" if is_prefix(term) else "")
+
+
+def _exact(ns: int, term: str) -> str:
     text = f"{ns}x{term}".replace('"', '""')
-    return f'"{text}"*' if is_prefix(term) else f'"{text}"'
+    return f'"{text}"'
 
 
 def _runs(keys: Sequence[tuple[str, int]]) -> list[tuple[str, int, int]]:

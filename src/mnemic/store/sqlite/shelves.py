@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from mnemic.store.sqlite import truth
 from mnemic.store.sqlite.connection import Database
 
 NODE_BITS = 48
-"""vectors.key = embedder << NODE_BITS | node: a range of keys for each embedder, so that two sets can stand side by side."""
+"""vectors.key = embedder << NODE_BITS | node: a range of keys for each embedder, so that two sets can coexist."""
 
 FILES = {"hot": "memory.db", "warm": "memory-warm.db", "cold": "memory-cold.db"}
 
@@ -47,8 +48,17 @@ class Shelves:
             found = self.hot.row("SELECT id FROM namespaces WHERE name=?", (namespace,))
             if found is None:
                 return 0
-            known = self._spaces[namespace] = int(found[0])
+            known = int(found[0])
+            # One that an open transaction made may yet be rolled back, and its number given to another.
+            if not self.hot.connection().in_transaction:
+                self._spaces[namespace] = known
         return known
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Several reads of the hot shelf that see one state of it, whatever is written meanwhile."""
+        with self.hot.snapshot():
+            yield
 
     def namespaces(self) -> list[str]:
         """Every namespace that something was written in."""

@@ -14,8 +14,9 @@ import apsw
 from mnemic.errors import StoreError
 from mnemic.models.event import Change, Event, Head
 from mnemic.store.base import CodeBlock, NewNode, VectorRow
+from mnemic.store.schema import TRUTH
 from mnemic.store.sqlite import backups, events, migrations, nodes, truth, vectors
-from mnemic.store.sqlite.connection import Database, connect
+from mnemic.store.sqlite.connection import Database, connect, translated
 from mnemic.store.sqlite.documents import Documents
 from mnemic.store.sqlite.events import Events
 from mnemic.store.sqlite.nodes import Nodes
@@ -36,8 +37,8 @@ class SqliteTransaction:
             "INSERT INTO sequences VALUES(?,?) ON CONFLICT(name) DO UPDATE SET value=value+excluded.value"
             " RETURNING value"
         )
-        (last,) = self._db.execute(sql, (name, count)).fetchone()
-        return int(last) - count + 1
+        found: Any = self._db.execute(sql, (name, count)).fetchone()
+        return int(found[0]) - count + 1
 
     def head(self) -> Head | None:
         return events.head(self._db, self._space)
@@ -94,8 +95,11 @@ class SqliteTransaction:
         self._db.execute("INSERT OR REPLACE INTO coders VALUES(?,?,?,?)", (self._space, embedder, count, coder))
 
     def put_edges(self, rows: Sequence[tuple[int, int, str, float]]) -> None:
+        """Store edges between nodes that still exist: an erasure may have come in between."""
+        ends = "(SELECT count(*) FROM nodes WHERE id IN (?,?))=2"
         self._db.executemany(
-            "INSERT OR REPLACE INTO edges VALUES(?,?,?,?,?)", [(*row, self._space) for row in rows]
+            f"INSERT OR REPLACE INTO edges SELECT ?,?,?,?,? WHERE {ends}",
+            [(*row, self._space, row[0], row[1]) for row in rows],
         )
 
     def erase_texts(self, text_ids: Sequence[int], macs: Sequence[str], at: int) -> None:
@@ -107,8 +111,10 @@ class SqliteTransaction:
     def erase_other_texts(self, document: int, in_use: Sequence[int], macs: Sequence[str], at: int) -> None:
         """Erase every text of a document, earlier revisions included, but those in use."""
         sql = f"SELECT id FROM texts WHERE ns=? AND document=? AND id NOT IN ({in_list(in_use)})"
-        gone = [number for (number,) in self._db.execute(sql, (self._space, document)).fetchall()]
+        gone: list[Any] = [number for (number,) in self._db.execute(sql, (self._space, document)).fetchall()]
         self.erase_texts(gone, macs, at)
+        # A receipt names the path, and so the title, that the document had before.
+        self._db.execute("DELETE FROM operations WHERE ns=? AND document=?", (self._space, document))
 
     def erase_payloads(self, objects: Sequence[str]) -> list[int]:
         return events.erase_payloads(self._db, self._space, list(objects))
@@ -119,7 +125,7 @@ class SqliteTransaction:
         self._db.execute("DELETE FROM codes WHERE ns=?", (self._space,))
         self._db.execute("DELETE FROM queue WHERE document=?", (document,))
         self._db.execute("DELETE FROM operations WHERE ns=? AND document=?", (self._space, document))
-        ids = [row[0] for row in self._db.execute(
+        ids: list[Any] = [row[0] for row in self._db.execute(
             "SELECT id FROM texts WHERE ns=? AND document=?", (self._space, document))]  # fmt: skip
         self.erase_texts(ids, macs, at)
         return self.erase_payloads([f"document:{document}"])
@@ -138,12 +144,12 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
 
     def _prepare(self, base: Database) -> None:
         known = base.path.exists()
-        db = base.connection()
-        with_data = known and migrations.check(db, base.path.name) not in (0, migrations.VERSION)
-        if with_data:
-            self._keep_copy(base, migrations.version(db))
-        for _ in migrations.migrate(db, base.path.name):
-            pass
+        with translated(base.path.name):
+            db = base.connection()
+            if known and migrations.check(db, base.path.name) not in (0, migrations.VERSION):
+                self._keep_copy(base, migrations.version(db))
+            for _ in migrations.migrate(db, base.path.name):
+                pass
 
     def _keep_copy(self, base: Database, version: int) -> None:
         """A verified copy from before the upgrade, beside the file; kept until the user deletes it."""
@@ -185,14 +191,16 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
             space = self._spaces.get(namespace)
             if space is None:
                 db.execute("INSERT OR IGNORE INTO namespaces(name) VALUES(?)", (namespace,))
-                (space,) = db.execute("SELECT id FROM namespaces WHERE name=?", (namespace,)).fetchone()
+                found: Any = db.execute("SELECT id FROM namespaces WHERE name=?", (namespace,)).fetchone()
+                space = int(found[0])
             yield SqliteTransaction(self, db, space)
+        self._spaces[namespace] = space  # only now: a rollback would have taken the number back
 
     def counts(self, ns: str) -> Mapping[str, int]:
         """How much of everything a namespace has."""
         space = self.space(ns)
         found: dict[str, int] = {}
-        for table in (*truth.TRUTH, "ledger", "queue"):
+        for table in (*TRUTH, "ledger", "queue"):
             row = self.hot.row(f"SELECT count(*) FROM {table} WHERE ns=?", (space,))
             found[table] = int(row[0]) if row else 0
         for table in ("nodes", "texts", "edges", "vectors"):

@@ -9,6 +9,7 @@ import apsw
 from mnemic.store.base import CodeBlock, EmbedderRow, QueueRow, VectorRow
 from mnemic.store.sqlite.shelves import NODE_BITS, Shelves, in_list
 
+
 def put(db: apsw.Connection, ns: int, embedder: int, rows: Sequence[VectorRow], stamp: int) -> None:
     """Store vectors of nodes that still exist: an erasure may have come in between."""
     for place, row in enumerate(rows):
@@ -87,7 +88,7 @@ class Vectors(Shelves):
         return None if found is None else (int(found[0]), bytes(found[1]))
 
     def queue(self, ns: str | None, *, due: int | None = None, limit: int = 100) -> list[tuple[str, QueueRow]]:
-        """Documents that wait for vectors, with their namespace, oldest first; `due`: only those whose time has come."""
+        """Documents that wait for vectors, with their namespace, oldest first; `due`: only those that are due then."""
         sql = (
             "SELECT n.name, q.document, q.state, q.attempts, q.due_at, q.error FROM queue q"
             " JOIN namespaces n ON n.id=q.ns WHERE 1"

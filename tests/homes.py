@@ -1,0 +1,87 @@
+"""A real home in a temporary folder, with a clock that stands still and ids that count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from mnemic.capture.forget import Forgetting
+from mnemic.capture.intake import Intake, Note
+from mnemic.clock import CountingIds, FixedClock
+from mnemic.ledger import FolderWitness, Ledger
+from mnemic.models.document import Turn
+from mnemic.models.event import Event
+from mnemic.models.receipt import CaptureReport, Receipt
+from mnemic.settings import CaptureSettings
+from mnemic.store import SqliteStore, open_sqlite
+from mnemic.store.sqlite.connection import connect
+from mnemic.text.tokens import query_terms
+
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+
+
+@dataclass
+class Home:
+    """Everything that writes to one home."""
+
+    folder: Path
+    clock: FixedClock = field(default_factory=lambda: FixedClock(NOON))
+
+    def __post_init__(self) -> None:
+        self.open()
+
+    def open(self) -> None:
+        self.store: SqliteStore = open_sqlite(self.folder / "home")
+        self.witness = FolderWitness(self.folder / "config")
+        self.ledger = Ledger(self.store, self.witness, self.clock, CountingIds())
+        self.intake = Intake(self.store, self.ledger, self.clock, CaptureSettings())
+        self.forgetting = Forgetting(self.store, self.ledger, self.intake, self.clock)
+
+    def reopen(self) -> None:
+        self.store.close()
+        self.open()
+
+    def remember(self, text: str, ns: str = "default", **more: object) -> Receipt:
+        return self.intake.remember(ns, Note(text=text, **more))  # type: ignore[arg-type]
+
+    def capture(self, *turns: tuple[str, str], session: str | None = "s", ns: str = "default") -> CaptureReport:
+        return self.intake.capture(ns, [Turn(role, text) for role, text in turns], session=session)
+
+    def search(self, query: str, ns: str = "default") -> list[str]:
+        """Paths of the nodes that the words find."""
+        ids = [number for number, _ in self.store.lexical(ns, query_terms(query), 50)]
+        return sorted(node.path for node in self.store.found(ns, ids))
+
+    def undo(self, seq: int, ns: str = "default") -> Event:
+        with self.store.write(ns) as tx:
+            event, _ = self.ledger.undo(tx, ns, seq, actor="user", reason="test")
+            self.intake.replant(tx, ns, int(event.object.split(":")[1]))
+        self.ledger.committed(ns, event)
+        return event
+
+    def sane(self, ns: str = "default") -> bool:
+        """Whether the ledger proves itself and the engine finds nothing wrong."""
+        verdict = self.ledger.verify(ns)
+        assert verdict.ok, verdict
+        assert self.store.check() == []
+        return True
+
+    def tamper(self, sql: str, *bindings: object) -> None:
+        """Change the file behind mnemic's back."""
+        db = connect(self.folder / "home" / "memory.db")
+        db.execute(sql, bindings)  # type: ignore[arg-type]
+        assert db.changes() or "DROP" in sql
+        db.close()
+
+    def holds(self, word: str) -> list[str]:
+        """The files of the home, and the noted heads, in which the bytes of a word stand."""
+        files = [file for file in self.folder.rglob("*") if file.is_file()]
+        return [file.name for file in files if word.encode() in file.read_bytes()]
+
+
+def rows(home: Home, sql: str) -> list[tuple[object, ...]]:
+    return list(home.store.hot.rows(sql))
+
+
+__all__ = ["NOON", "Home", "rows"]
