@@ -41,10 +41,14 @@ ASKED = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 MINUTE = 60_000
 WORD = re.compile(r"\w+")
 STOP = frozenset(
-    "a about an and any are as at be been but by can could did do does for from had has have he her his how i if in "
-    "is it its me my of on or our s she so some t than that the their them then there they this to was we were what "
-    "when where which who whom whose why will with would you your".split()
+    WORD.findall(
+        "a about an and any are as at be been but by can could did do does for from had has have he her his how i if in "
+        "is it its me my of on or our s she so some t than that the their them then there they this to was we were what "
+        "when where which who whom whose why will with would you your"
+    )
 )
+
+
 Ranking = Sequence[str]
 Metrics = dict[str, float]
 
@@ -179,7 +183,9 @@ def mean(grades: Sequence[Metrics]) -> Metrics:
 def measure(talks: Sequence[Conversation], *, scoring: str, environ: dict[str, str]) -> dict[str, Any]:
     embedder = Kept(_embedder(environ))
     counting = embedder.identity.startswith("hashing/")
-    rankers: dict[str, list[Metrics]] = {"turn": [], "bm25": []} | ({} if counting else {"cosine": []})
+    rankers: dict[str, list[Metrics]] = {"turn": [], "bm25": []}
+    if not counting:
+        rankers["cosine"] = []
     categories: list[int] = []
     with tempfile.TemporaryDirectory() as folder:
         for talk in talks:

@@ -1,18 +1,16 @@
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from homes import Home  # noqa: E402
+from tests.homes import Home
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Iterator[Home]:
+    """A fresh home, closed at the end."""
     made = Home(tmp_path)
     yield made
     made.store.close()

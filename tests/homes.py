@@ -70,7 +70,7 @@ class Home:
     def tamper(self, sql: str, *bindings: object) -> None:
         """Change the file behind mnemic's back."""
         db = connect(self.folder / "home" / "memory.db")
-        db.execute(sql, bindings)  # type: ignore[arg-type]
+        db.execute(sql, bindings)
         assert db.changes() or "DROP" in sql
         db.close()
 

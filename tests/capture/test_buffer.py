@@ -3,13 +3,13 @@ from __future__ import annotations
 import threading
 
 import pytest
-from homes import NOON, Home
 
 from mnemic.capture.buffer import ConversationBuffer
 from mnemic.clock import FixedClock
 from mnemic.errors import StoreError
 from mnemic.models.document import Turn
 from mnemic.models.receipt import CaptureReport
+from tests.homes import NOON, Home
 
 
 class Sink:

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from homes import Home
 
 from mnemic.errors import NotFound, Refused
+from tests.homes import Home
 
 WORD = "quetzalcoatlus"
 

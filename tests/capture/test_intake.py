@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from homes import Home
 
 from mnemic.errors import BadInput, Conflict
 from mnemic.models.document import Turn
 from mnemic.text.frame import Item, render
+from tests.homes import Home
 
 KEY = "AKIAQ3EGRIGHTKEY7ZXW"
 
@@ -108,7 +108,7 @@ def test_a_second_reading_of_a_source_is_a_revision(home: Home) -> None:
 )
 def test_what_cannot_be_is_refused(home: Home, more: dict[str, object]) -> None:
     with pytest.raises(BadInput):
-        home.remember("tea", **more)
+        home.remember("tea", "default", **more)
     assert home.store.head("default") is None
 
 

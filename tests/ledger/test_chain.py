@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from homes import Home
 
 from mnemic.ledger.chain import canonical, changes_of, leaf_hash, payload_hash, payload_of
 from mnemic.ledger.witness import FolderWitness
 from mnemic.models.event import Change, Event, Head
+from tests.homes import Home
 
 EVENT = Event(1, 5, "user", "user", "remember", "document:1", "aa", "", "", None, None)
 

@@ -4,11 +4,11 @@ import shutil
 from dataclasses import replace
 
 import pytest
-from homes import Home
 
 from mnemic.errors import Conflict, Damaged, NotFound, Refused
 from mnemic.ledger import Ledger, NoWitness, leaf_hash
 from mnemic.models.event import Event
+from tests.homes import Home
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ does not hold the configuration folder, where the ledger's heads are noted.
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from datetime import UTC, datetime
@@ -140,14 +141,17 @@ class MnemicAdapter(MemoryAdapter):
         db.close()
 
     def read_meta(self, seq: int) -> dict[str, Any]:
-        row = self.read_all_raw()[seq].fields
-        return {"origin": row["origin"], "created_at": row["created_at"]}
+        number = self.read_all_raw()[seq].fields["id"]
+        db = self._raw()
+        (context,) = db.execute("SELECT context FROM documents WHERE id=?", (number,)).fetchone()
+        db.close()
+        meta: dict[str, Any] = json.loads(context) if context else {}
+        return meta
 
     def write_meta(self, seq: int, meta: dict[str, Any]) -> None:
-        row = self.read_all_raw()[seq].fields
+        number = self.read_all_raw()[seq].fields["id"]
         db = self._raw()
-        db.execute("UPDATE documents SET origin=?, created_at=? WHERE id=?",
-                   (str(meta["origin"]), meta["created_at"], row["id"]))  # fmt: skip
+        db.execute("UPDATE documents SET context=? WHERE id=?", (json.dumps(meta), number))
         db.close()
 
     def snapshot_store(self) -> object:

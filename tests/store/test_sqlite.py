@@ -6,14 +6,15 @@ import sys
 import threading
 from pathlib import Path
 
+import apsw
 import pytest
-from homes import Home, rows
 
-from mnemic.errors import Conflict, Damaged, NewerSchema, StoreError
+from mnemic.errors import Conflict, Damaged, NewerSchema
 from mnemic.models.event import Change
 from mnemic.store.sqlite import backups, migrations
 from mnemic.store.sqlite.connection import connect
 from mnemic.text.tokens import phrase_terms
+from tests.homes import Home, rows
 
 WRITER = str(Path(__file__).with_name("writer.py"))
 
@@ -22,6 +23,10 @@ def writer(folder: Path, name: str, count: int) -> subprocess.Popen[str]:
     paths = os.pathsep.join(path for path in sys.path if path)
     command = [sys.executable, WRITER, str(folder), name, str(count)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": paths})
+
+
+def _table(db: apsw.Connection) -> None:
+    db.execute("CREATE TABLE a(b)")
 
 
 def test_full_text_is_the_same_after_a_rebuild(home: Home) -> None:
@@ -107,12 +112,14 @@ def test_a_newer_schema_is_refused_by_name(home: Home) -> None:
 def test_a_failed_migration_leaves_the_version_before(tmp_path: Path) -> None:
     db = connect(tmp_path / "x.db")
 
-    def broken(db: object) -> None:
+    def broken(db: apsw.Connection) -> None:
+        db.execute("CREATE TABLE c(d)")
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        list(migrations.migrate(db, "x.db", [lambda db: db.execute("CREATE TABLE a(b)"), broken][:2]))  # type: ignore
+        list(migrations.migrate(db, "x.db", [_table, broken]))
     assert migrations.version(db) == 1
+    assert db.execute("SELECT name FROM sqlite_schema").fetchall() == [("a",)]
     db.close()
 
 
@@ -121,12 +128,11 @@ def test_a_flipped_bit_is_damage_and_not_memory(home: Home) -> None:
     home.store.close()
     file = home.folder / "home" / "memory.db"
     data = bytearray(file.read_bytes())
-    data[data.index(b"walrus walrus") + 3000] ^= 1
+    data[data.index(b"walrus " * 100)] ^= 1
     file.write_bytes(data)
-    with pytest.raises(Damaged):
-        home.open()
+    home.open()
+    with pytest.raises(Damaged, match=r"memory.db"):
         home.store.text("default", 1)
-        raise StoreError("served")
 
 
 def test_a_backup_comes_back_as_it_was(home: Home) -> None:

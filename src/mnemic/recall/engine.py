@@ -32,8 +32,8 @@ WIDEN = 3
 POSTINGS = 20_000
 """How many full-text rows the lexical stage ranks at most: the rarest terms come first."""
 RERANKED = 30
-FLOOR = {"vector": 2.5, "words": 0.3}
-"""Below this a hit is no answer: with vectors measured (docs/recall.md); with words alone any real overlap counts."""
+FLOOR = {"vector": 2.5, "words": 1.0}
+"""Below this a hit is no answer: with vectors measured, with words alone set by hand (docs/recall.md)."""
 DUPLICATE = 0.85
 """Centred cosine at which two hits say the same (docs/calibration.md)."""
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|we|our|us)\b|我", re.IGNORECASE)
