@@ -147,7 +147,7 @@ def turns(talk: dict[str, Any]) -> list[Said]:
 
 def text_of(row: dict[str, Any]) -> str:
     caption = row.get("blip_caption")
-    return row["text"] + (f" [shares a photo: {caption}]" if caption else "")
+    return f"{row['text']} [shares a photo: {caption}]" if caption else str(row["text"])
 
 
 def evidence(ids: Iterable[str], known: set[str]) -> frozenset[str]:

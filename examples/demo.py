@@ -1,8 +1,8 @@
 """A tour of mnemic in one run: `python -m examples.demo`, or `make demo`.
 
 It fills a temporary home with this project's own papers and history and with a made-up conversation about a
-kitchen, then asks, browses, redacts, forgets, takes back and proves. Nothing of yours is read or written: home
-and configuration are temporary folders, and what is asked for is what the code below says.
+kitchen, then asks, browses, redacts, forgets, takes back and proves. Home and configuration are temporary
+folders: your own memory is neither read nor written. Your embedder settings (`MNEMIC_EMBEDDER`, …) do hold.
 """
 
 from __future__ import annotations

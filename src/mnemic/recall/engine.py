@@ -34,6 +34,8 @@ POSTINGS = 20_000
 RERANKED = 30
 FLOOR = {"vector": 2.5, "words": 1.0}
 """Below this a hit is no answer: with vectors measured, with words alone set by hand (docs/recall.md)."""
+TAIL = 0.3
+"""What share of the floor the further hits must reach once the best is above it."""
 DUPLICATE = 0.85
 """Centred cosine at which two hits say the same (docs/calibration.md)."""
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|we|our|us)\b|我", re.IGNORECASE)
@@ -101,7 +103,7 @@ class Recall:
         order = [place for place in _ordered(total, units) if units[place].wanted]
         order, total = self._rerank(run, question, units, order, total)
         started = _lap(run, "score", started)
-        good = [place for place in order if self._passes(run, total, parts, place)]
+        good = self._good(run, total, parts, order)
         chosen, dropped = self._diverse(run, units, good, budget or Budget())
         hits, omitted = self._fit(run, units, chosen, total, parts, budget or Budget())
         _lap(run, "select", started)
@@ -334,15 +336,17 @@ class Recall:
         ranked = [place for _, place in sorted(zip(marks, first, strict=True), key=lambda pair: (-pair[0], pair[1]))]
         return ranked + order[RERANKED:], total
 
-    def _passes(self, run: _Run, total: Array, parts: dict[str, Array], place: int) -> bool:
+    def _good(self, run: _Run, total: Array, parts: dict[str, Array], order: list[int]) -> list[int]:
+        """What may be returned: nothing unless the best reaches the floor, then all that is not far below it."""
         if run.scoring == "seed":
-            return bool(total[place] >= 0.1)
+            return [place for place in order if total[place] >= 0.1]
         counting = run.vector is None or self._embedder.identity.startswith("hashing/")
-        own = parts["lexical"][place] + parts["window"][place] + parts["reply"][place] + parts["phrase"][place]
-        if own <= 0 and parts["vector"][place] < 0.8:
-            return False  # only its conversation matched
-        plain = total[place] - parts["speaker"][place] - parts["role"][place] - parts["time"][place]
-        return bool(plain / (1 + parts["gate"][place]) >= FLOOR["words" if counting else "vector"])
+        floor = FLOOR["words" if counting else "vector"]
+        plain = (total - parts["speaker"] - parts["role"] - parts["time"]) / (1 + parts["gate"])
+        if not order or max(plain[place] for place in order) < floor:
+            return []
+        own = parts["lexical"] + parts["window"] + parts["reply"] + parts["phrase"]
+        return [place for place in order if plain[place] >= TAIL * floor and (own[place] > 0 or not counting)]
 
     def _diverse(
         self, run: _Run, units: list[Unit], order: list[int], budget: Budget
