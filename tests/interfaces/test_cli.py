@@ -160,3 +160,17 @@ def test_usage_errors_exit_2_and_refusals_exit_1(run: Run) -> None:
 def test_the_doctor_finds_a_fresh_home_sound(run: Run) -> None:
     answer(run("remember", "something", "--json"))
     assert answer(run("doctor", "--json"))["ok"] is True
+
+
+def test_the_only_note_of_a_home_answers_a_question_in_other_words(run: Run) -> None:
+    answer(run("remember", "Ada prefers the window seat.", "--json"))
+    assert answer(run("recall", "Where does Ada like to sit?", "--json"))["hits"][0]["text"] == "Ada prefers the window seat."
+
+
+def test_what_is_remembered_again_after_a_forgotten_one_was_undone_is_found(run: Run) -> None:
+    first = answer(run("remember", "The key is under the mat", "--json"))
+    answer(run("forget", first["path"], "--json"))
+    answer(run("undo", str(first["seq"]), "--json"))
+    again = answer(run("remember", "The key is under the mat", "--json"))
+    assert again["status"] == "stored"
+    assert [hit["path"] for hit in answer(run("recall", "key under the mat", "--json"))["hits"]] == [again["path"]]

@@ -162,9 +162,9 @@ class Intake:
         return event, Receipt("stored", document.path, len(ids), clean.redacted, None, note.op_id, event.seq)
 
     def free_path(self, ns: str, wanted: str) -> str:
-        """The wanted path, or its first twin that no document has."""
+        """The wanted path, or its first twin that no document has and that was not forgotten."""
         path, twin = wanted, 1
-        while self._store.document(ns, path) is not None:
+        while self._store.document(ns, path) is not None or self._store.row(ns, "visibility", (path,)) is not None:
             twin += 1
             path = f"{wanted}~{twin}"
         return path

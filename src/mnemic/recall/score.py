@@ -29,6 +29,8 @@ SHELF_WEIGHT = {"hot": 1.0, "warm": 0.9, "cold": 0.78}
 K1 = 1.2
 COS_SCALE = 0.25
 GATE_LENGTH = 24.0
+SMALL = 50
+"""Below so many nodes word frequencies say nothing; they are taken as of a home of this size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,10 @@ class Corpus:
 
 def structure(pool: Pool, corpus: Corpus, *, cosine: float = 2.0) -> tuple[Array, dict[str, Array]]:
     """Scores and their parts, (P,) each. `cosine` is the vector's weight: 0 for an embedder that only counts words."""
-    idf = np.log(1 + (corpus.n - np.minimum(corpus.df, corpus.n) + 0.5) / (np.minimum(corpus.df, corpus.n) + 0.5))
+    # A word that was never seen tells no more than one seen once, and in a home of three notes no word is common yet.
+    n = max(corpus.n, SMALL)
+    df = np.clip(corpus.df, 1, n)
+    idf = np.log(1 + (n - df + 0.5) / (df + 0.5))
     gate = min(1.0, GATE_LENGTH / max(corpus.average, 1e-9))
     turn = bm25(pool.tf, pool.length / max(corpus.average, 1e-9), idf, 0.6)
     one, two, following = (_rows(pool, lag) for lag in (-1, -2, 1))

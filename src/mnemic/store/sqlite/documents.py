@@ -80,7 +80,7 @@ class Documents(Shelves):
         """Several texts of one shelf at once."""
         if not text_ids:
             return {}
-        sql = f"SELECT id, body FROM texts WHERE ns=? AND id IN ({in_list(text_ids)})"
+        sql = f"SELECT id, body FROM texts WHERE +ns=? AND id IN ({in_list(text_ids)})"
         return dict(self.shelf(shelf).rows(sql, (self.space(ns),)))
 
     def document_texts(self, ns: str, document: int, shelf: str = "hot") -> dict[int, str]:

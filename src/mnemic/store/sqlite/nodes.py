@@ -43,7 +43,7 @@ def replace(
     db: apsw.Connection, ns: int, document: int, nodes: Sequence[NewNode], allocate: Callable[[str, int], int]
 ) -> list[int]:
     """Put a tree in place of the one before. What is just as it was keeps its id, and so vector and edges."""
-    sql = f"SELECT {_NODE}, created_at, size, terms FROM nodes WHERE ns=? AND document=?"
+    sql = f"SELECT {_NODE}, created_at, size, terms FROM nodes WHERE +ns=? AND document=?"
     old: dict[str, Any] = {str(row[3]): row for row in db.execute(sql, (ns, document)).fetchall()}
     rows: list[tuple[Any, ...]] = []
     kept: set[str] = set()
@@ -135,7 +135,10 @@ def _count(db: apsw.Connection, ns: int, indexed: int, total: int, removed: int)
 
 
 class Nodes(Shelves):
-    """Reads of trees, and lexical candidates."""
+    """Reads of trees, and lexical candidates.
+
+    `+ns` keeps the planner from walking a whole namespace where ids already say which rows are meant.
+    """
 
     def node(self, ns: str, path: str) -> Node | None:
         """The node of exactly this path, on whichever shelf it is."""
@@ -149,7 +152,7 @@ class Nodes(Shelves):
     def nodes(self, ns: str, document: int, shelf: str = "hot") -> list[Node]:
         """A document's tree in document order."""
         order = 'message, start, "end" DESC, id'
-        sql = f"SELECT {_NODE} FROM nodes WHERE document=? AND ns=? ORDER BY {order}"
+        sql = f"SELECT {_NODE} FROM nodes WHERE document=? AND +ns=? ORDER BY {order}"
         return [Node(*row) for row in self.shelf(shelf).rows(sql, (document, self.space(ns)))]
 
     def found(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> list[Found]:
@@ -171,11 +174,11 @@ class Nodes(Shelves):
     def _joined(self, ns: str, condition: str, shelf: str) -> list[Found]:
         space = self.space(ns)
         rows = self.shelf(shelf).rows(
-            f"SELECT {_NODE}, size, terms, created_at FROM nodes WHERE ns=? AND {condition}", (space,)
+            f"SELECT {_NODE}, size, terms, created_at FROM nodes WHERE +ns=? AND {condition}", (space,)
         )
         documents = self._catalogue(space, {row[1] for row in rows})
         spoken = in_list({row[1] for row in rows if row[10] is not None})
-        sql = f"SELECT document, seq, role FROM messages WHERE ns=? AND document IN ({spoken})"
+        sql = f"SELECT document, seq, role FROM messages INDEXED BY messages_document WHERE ns=? AND document IN ({spoken})"
         roles = {(document, seq): role for document, seq, role in self.hot.rows(sql, (space,))}
         return [
             _found(row, documents[row[1]], roles.get((row[1], row[10]), "")) for row in rows if row[1] in documents
@@ -227,7 +230,7 @@ class Nodes(Shelves):
 
     def edges(self, ns: str, ids: Sequence[int], kind: str) -> list[tuple[int, int, float]]:
         """Edges of a kind that leave the given nodes: (source, target, weight)."""
-        sql = f"SELECT source, target, weight FROM edges WHERE ns=? AND kind=? AND source IN ({in_list(ids)})"
+        sql = f"SELECT source, target, weight FROM edges WHERE +ns=? AND kind=? AND source IN ({in_list(ids)})"
         return self.hot.rows(sql, (self.space(ns), kind))
 
 

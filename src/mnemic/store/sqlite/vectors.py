@@ -43,13 +43,13 @@ class Vectors(Shelves):
         if not len(ids):
             return {}
         base = embedder << NODE_BITS
-        sql = f"SELECT key, vector FROM vectors WHERE ns=? AND key IN ({in_list(base | int(i) for i in ids)})"
+        sql = f"SELECT key, vector FROM vectors WHERE +ns=? AND key IN ({in_list(base | int(i) for i in ids)})"
         return {key - base: vector for key, vector in self.shelf(shelf).rows(sql, (self.space(ns),))}
 
     def digests(self, ns: str, embedder: int, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]:
         """From which passage each node's vector was made."""
         base = embedder << NODE_BITS
-        sql = f"SELECT key, digest FROM vectors WHERE ns=? AND key IN ({in_list(base | int(i) for i in ids)})"
+        sql = f"SELECT key, digest FROM vectors WHERE +ns=? AND key IN ({in_list(base | int(i) for i in ids)})"
         return {key - base: digest for key, digest in self.shelf(shelf).rows(sql, (self.space(ns),))}
 
     def vectors_since(
