@@ -68,9 +68,6 @@ class RecallSettings:
     nodes: int = 6
     chars: int = 4_000
     node_chars: int = 900
-    diversity: float = 0.88
-    time_limit_ms: int = 2_000
-    rerank_ms: int = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
