@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,3 +73,10 @@ class Shelves:
         """Every row of a truth table in a namespace, in key order."""
         with self.hot.snapshot() as db:
             yield from truth.every(db, self.space(ns), table)
+
+    def select(
+        self, ns: str, table: str, where: Mapping[str, Any], *, limit: int = -1, newest: bool = False
+    ) -> list[Row]:
+        """Rows of truth whose columns equal what is given, in key order; `newest`: from the end."""
+        with self.hot.snapshot() as db:
+            return truth.select(db, self.space(ns), table, where, limit, newest)

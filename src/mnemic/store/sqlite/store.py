@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 
 from mnemic.errors import StoreError
-from mnemic.models.event import Change, Event, Head
+from mnemic.models.event import Change, Event, Head, Row
 from mnemic.store.base import CodeBlock, NewNode, VectorRow
 from mnemic.store.schema import TRUTH
 from mnemic.store.sqlite import backups, events, migrations, nodes, truth, vectors
@@ -45,6 +45,9 @@ class SqliteTransaction:
 
     def row(self, table: str, key: tuple[str | int, ...]) -> dict[str, Any] | None:
         return truth.get(self._db, self._space, table, key)
+
+    def select(self, table: str, where: Mapping[str, Any], *, limit: int = -1, newest: bool = False) -> list[Row]:
+        return truth.select(self._db, self._space, table, where, limit, newest)
 
     def apply(self, changes: Iterable[Change]) -> None:
         truth.apply(self._db, self._space, changes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import apsw
@@ -30,6 +30,20 @@ def every(db: apsw.Connection, ns: int, name: str) -> Iterator[Row]:
     sql = f"SELECT {', '.join(table.columns)} FROM {name} WHERE ns=? ORDER BY {', '.join(table.key)}"
     for found in db.execute(sql, (ns,)):
         yield dict(zip(table.columns, found, strict=True))
+
+
+def select(
+    db: apsw.Connection, ns: int, name: str, where: Mapping[str, Any], limit: int, newest: bool
+) -> list[Row]:
+    """Rows whose columns equal what is given; `None` asks for null. Raises KeyError for a column the table has not."""
+    table = TRUTH[name]
+    unknown = where.keys() - set(table.columns)
+    if unknown:
+        raise KeyError(f"{name} has no column {min(unknown)!r}")
+    conditions = " AND ".join(["ns=?", *(f"{column} IS ?" for column in where)])
+    order = ", ".join(f"{column} DESC" if newest else column for column in table.key)
+    sql = f"SELECT {', '.join(table.columns)} FROM {name} WHERE {conditions} ORDER BY {order} LIMIT ?"
+    return [dict(zip(table.columns, row, strict=True)) for row in db.execute(sql, (ns, *where.values(), limit))]
 
 
 def apply(db: apsw.Connection, ns: int, changes: Iterable[Change]) -> None:
