@@ -23,6 +23,7 @@ from mnemic.models.event import Actor, Change, Draft, Event, Origin
 from mnemic.models.receipt import CaptureReport, Receipt
 from mnemic.settings import CaptureSettings
 from mnemic.store import Store, Transaction
+from mnemic.text.clean import Cleaned, cleaned, encodable
 from mnemic.text.tree import slug
 
 ROLES = ("user", "assistant", "tool", "function", "system", "developer")
@@ -53,15 +54,6 @@ class Note:
     actor: Actor = "user"
     op_id: str | None = None
     allow_erased: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Cleaned:
-    """A text as it may be stored."""
-
-    text: str
-    redacted: int
-    frames: int
 
 
 class Intake:
@@ -102,7 +94,7 @@ class Intake:
         if note.importance is not None and not 0 <= note.importance <= 1:
             raise BadInput(f"importance {note.importance!r} is out of range: give 0 to 1")
         _check_moment(note.at, "the text")
-        source = None if note.source is None else _encodable(note.source)
+        source = None if note.source is None else encodable(note.source)
         return replace(note, context=self._line(note.context), source=source)
 
     def _done(self, ns: str, op_id: str | None, request: str) -> Receipt | None:
@@ -184,7 +176,7 @@ class Intake:
         context = self._line(context)
         receipts: list[Receipt] = []
         sessions, stored = set[str](), 0
-        for name, group in _sessions(checked, _encodable(session) if session else self._session_name(checked)):
+        for name, group in _sessions(checked, encodable(session) if session else self._session_name(checked)):
             sessions.add(name)
             spoken = [turn for turn in group if turn.role not in SKIPPED]
             if len(spoken) < len(group):
@@ -201,7 +193,7 @@ class Intake:
             raise BadInput(f"message {place}: role {turn.role!r} is unknown; use one of {', '.join(ROLES)}")
         self._within_limit(turn.content, f"message {place}")
         _check_moment(turn.created_at, f"message {place}")
-        session = None if turn.session is None else _encodable(turn.session)
+        session = None if turn.session is None else encodable(turn.session)
         return replace(turn, name=self._line(turn.name), session=session)
 
     def _exchange(
@@ -326,18 +318,7 @@ class Intake:
 
     def _clean(self, text: str) -> Cleaned:
         self._within_limit(text, "the text")
-        text = _encodable(text)
-        frames = 0
-        if "memory-recall" in text:
-            from mnemic.text.frame import strip
-
-            text, frames = strip(text)
-        if not self._settings.redact or not text:
-            return Cleaned(text, 0, frames)
-        from mnemic.text.secrets import redact
-
-        text, findings = redact(text)
-        return Cleaned(text, len(findings), frames)
+        return cleaned(text, redact=self._settings.redact)
 
     def _within_limit(self, text: str, what: str) -> None:
         limit = self._settings.max_chars
@@ -353,7 +334,7 @@ class Intake:
     def _session_name(self, turns: Sequence[Turn]) -> str:
         """A name that is the same when the same conversation comes again; its words cannot be guessed from it."""
         first = next((turn for turn in turns if turn.role not in SKIPPED), None)
-        return f"conversation-{self._mac(_encodable(first.content))[:12]}" if first else "conversation"
+        return f"conversation-{self._mac(encodable(first.content))[:12]}" if first else "conversation"
 
     def _mac(self, text: str) -> str:
         return erasure_mac(self._store.erasure_key, text)
@@ -426,15 +407,6 @@ def title_of(text: str) -> str:
 
 def _day(ms: int) -> str:
     return from_ms(ms).date().isoformat()
-
-
-def _encodable(text: str) -> str:
-    """The text with lone surrogates, e.g. of a truncated JSON escape, replaced: nothing can store them."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _check_moment(at: int | None, what: str) -> None:

@@ -229,8 +229,10 @@ class Store(Protocol):
 
     def rows(self, ns: str, table: str) -> Iterator[Row]: ...
 
-    def select(self, ns: str, table: str, where: Mapping[str, Any], *, limit: int = -1, newest: bool = False) -> list[Row]:
-        """Rows of truth whose columns equal what is given (`None`: is null), in key order; newest: from the end."""
+    def select(self, ns: str, table: str, where: Mapping[str, Any], *, limit: int = -1, newest: bool = False,
+               by: Sequence[str] = ()) -> list[Row]:  # fmt: skip
+        """Rows of truth whose columns equal what is given (`None`: is null), by some columns and then the key;
+        newest: from the end."""
         ...
 
     def document(self, ns: str, path: str) -> Document | None: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -33,17 +33,20 @@ def every(db: apsw.Connection, ns: int, name: str) -> Iterator[Row]:
 
 
 def select(
-    db: apsw.Connection, ns: int, name: str, where: Mapping[str, Any], limit: int, newest: bool
+    db: apsw.Connection, ns: int, name: str, where: Mapping[str, Any], limit: int, newest: bool, by: Sequence[str] = ()
 ) -> list[Row]:
     """Rows whose columns equal what is given; `None` asks for null. Raises KeyError for a column the table has not."""
     table = TRUTH[name]
-    unknown = where.keys() - set(table.columns)
+    unknown = (where.keys() | set(by)) - set(table.columns)
     if unknown:
         raise KeyError(f"{name} has no column {min(unknown)!r}")
-    conditions = " AND ".join(["ns=?", *(f"{column} IS ?" for column in where)])
-    order = ", ".join(f"{column} DESC" if newest else column for column in table.key)
+    # Null is written out: a partial index serves only a condition that names it.
+    tests = [f"{column} IS NULL" if value is None else f"{column}=?" for column, value in where.items()]
+    conditions = " AND ".join(["ns=?", *tests])
+    values = [value for value in where.values() if value is not None]
+    order = ", ".join(f"{column} DESC" if newest else column for column in (*by, *table.key))
     sql = f"SELECT {', '.join(table.columns)} FROM {name} WHERE {conditions} ORDER BY {order} LIMIT ?"
-    return [dict(zip(table.columns, row, strict=True)) for row in db.execute(sql, (ns, *where.values(), limit))]
+    return [dict(zip(table.columns, row, strict=True)) for row in db.execute(sql, (ns, *values, limit))]
 
 
 def apply(db: apsw.Connection, ns: int, changes: Iterable[Change]) -> None:
