@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -22,12 +22,19 @@ from mnemic.capture.forget import Forgetting, Forgotten
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, open_embedder
 from mnemic.errors import BadInput, MnemicError, NotFound, Refused
+from mnemic.knowledge.concerns import Concerns
+from mnemic.knowledge.diary import Diary
+from mnemic.knowledge.extract import Extractor
+from mnemic.knowledge.facts import Facts
+from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.record import shown
+from mnemic.llm.base import Judge
 from mnemic.models.answer import Answer, Budget, Scope
 from mnemic.models.document import Turn
 from mnemic.models.event import Draft, Head, Origin, Verdict
 from mnemic.models.receipt import CaptureReport, Receipt
+from mnemic.models.semantic import Profile
 from mnemic.recall import Recall
 from mnemic.recall.engine import Reranker
 from mnemic.settings import Settings, checked_namespace, load
@@ -44,7 +51,7 @@ class Memory:
     def __init__(
         self, settings: Settings, *, store: SqliteStore | None = None, embedder: Embedder | None = None,
         clock: Clock | None = None, ids: Ids | None = None, witness: Witness | None = None,
-        reranker: Reranker | None = None,
+        reranker: Reranker | None = None, judge: Judge | None = None,
     ) -> None:  # fmt: skip
         self.settings = settings
         self.namespace = settings.namespace
@@ -64,6 +71,13 @@ class Memory:
             retry_seconds=settings.capture.retry_seconds,
         )  # fmt: skip
         self._recall = Recall(self._store, self._embedder, self.clock, reranker)
+        parts = (self._store, self._ledger, self.clock, self.namespace)
+        redact = settings.capture.redact
+        self.diary = Diary(*parts, redact=redact)
+        self.facts = Facts(self.diary, *parts, redact=redact)
+        self.concerns = Concerns(self.diary, *parts, redact=redact)
+        self._extractor = Extractor(self.diary, self.facts, self.concerns, *parts, redact=redact)
+        self._judge = judge
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 
@@ -96,7 +110,7 @@ class Memory:
         """The same home seen from another namespace; close only the first."""
         return Memory(
             replace(self.settings, namespace=checked_namespace(namespace)), store=self._store, clock=self.clock,
-            embedder=self._embedder, ids=self.ids, witness=self._ledger.witness,
+            embedder=self._embedder, ids=self.ids, witness=self._ledger.witness, judge=self._judge,
         )  # fmt: skip
 
     # writing
@@ -248,6 +262,38 @@ class Memory:
                 if inside and item.path.count("/") <= level + depth:
                     rows[item.path] = {"path": item.path, "kind": item.kind, "title": item.title or document.title}
         return list(rows.values())
+
+    # what is known about the user
+
+    def extract(
+        self, data: Mapping[str, Any], *, context: str = "", channel: Origin = "user", op_id: str | None = None
+    ) -> dict[str, Any]:
+        """Draw facts and concerns from the diary: `{"proposals", "concerns", "summary"}`; a receipt a proposal.
+
+        Raises BadInput where the whole is not of this shape; a proposal that breaks a rule is rejected alone.
+        """
+        return self._extractor.extract(data, context=context, channel=channel, op_id=op_id)
+
+    def extract_auto(self, *, context: str = "") -> dict[str, Any]:
+        """Let the configured language model propose from what is pending; the same rules judge its proposals.
+
+        Raises BadInput if none is configured, ModelError if it does not answer usably or its budget is spent.
+        """
+        from mnemic.knowledge import auto
+        from mnemic.llm import Budgeted, open_judge
+
+        llm = self.settings.llm
+        judge = Budgeted(self._judge or open_judge(llm), llm.calls, llm.tokens)
+        return auto.extract(self._extractor, self.diary, self.facts, self.concerns, judge, self.ids.token(8), context)
+
+    def profile(
+        self, max_tokens: int = MAX_TOKENS, *, context: str | None = None, as_of: datetime | None = None
+    ) -> Profile:
+        """What an agent should know of the user, within a token budget; empty where nothing is known."""
+        moment = None if as_of is None else to_ms(as_of)
+        with self._store.reading():
+            return profile(self.facts, self.concerns, self.clock, self.ids.token(8), max_tokens=max_tokens,
+                           context=context, as_of=moment)  # fmt: skip
 
     # forgetting
 

@@ -203,7 +203,7 @@ class Ledger:
     # taking back
 
     def undo(self, tx: Transaction, namespace: str, seq: int, *, actor: str, reason: str) -> tuple[Event, list[Change]]:
-        """Take one entry back by a new entry. Returns it with the changes it made.
+        """Take one entry back by a new entry, with the entries it names as its parts. Returns it with the changes it made.
 
         Raises Refused if there is nothing to take back, Conflict if a later entry changed the same rows.
         """
@@ -212,10 +212,13 @@ class Ledger:
             raise Refused(f"entry {seq} ({event.op}) cannot be undone: {NOT_UNDOABLE[event.op]}")
         if event.payload is None:
             raise Refused(f"entry {seq} cannot be undone: its content was erased")
+        content = opened(event.payload)
         changes = [change.inverse() for change in reversed(changes_of(event.payload))]
+        for part in sorted(content["note"].get("parts", ()), reverse=True):
+            changes += self._part(namespace, part)
         if not changes:
             raise Refused(f"entry {seq} ({event.op}) changed nothing that could be undone")
-        note = {"undoes": seq, "path": opened(event.payload)["note"].get("path")}
+        note = {"undoes": seq, "path": content["note"].get("path")}
         try:
             done = self.record(
                 tx, namespace, Draft("undo", event.object, actor, "user", reason, tuple(changes), note)
@@ -223,6 +226,19 @@ class Ledger:
         except Conflict as error:
             raise Conflict(f"entry {seq} cannot be undone, something later stands on it: {error}") from error
         return done, changes
+
+
+    def _part(self, namespace: str, seq: int) -> list[Change]:
+        """What takes a part back; nothing if it was taken back already."""
+        event, standing = self.event(namespace, seq), True
+        if event.payload is None:
+            raise Refused(f"entry {seq}, a part of it, cannot be undone: its content was erased")
+        chain = {seq}
+        for later in self.store.events(namespace, after=seq, object=event.object, limit=1_000_000):
+            if later.op == "undo" and later.payload and opened(later.payload)["note"].get("undoes") in chain:
+                chain.add(later.seq)
+                standing = not standing
+        return [change.inverse() for change in reversed(changes_of(event.payload))] if standing else []
 
 
 def fold(state: State, changes: tuple[Change, ...]) -> None:

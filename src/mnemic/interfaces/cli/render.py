@@ -89,8 +89,8 @@ def tree(rows: list[dict[str, Any]]) -> None:
 def events(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         what = "erased" if row["erased"] else f"{row['path'] or row['object']}  {row['reason'] or ''}"
-        line((f"#{row['seq']:<5}", "bold"), (f"{row['at']}  ", "dim"), (f"{row['op']:<9}", "green"),
-             (f"{row['actor']:<8}", "cyan"), (what, ""))  # fmt: skip
+        line((f"#{row['seq']:<5}", "bold"), (f"{row['at']}  ", "dim"), (f"{row['op']:<17} ", "green"),
+             (f"{row['actor']:<7} ", "cyan"), (what, ""))  # fmt: skip
 
 
 def lines(rows: list[dict[str, Any]]) -> None:
@@ -106,3 +106,66 @@ def record(row: dict[str, Any]) -> None:
         elif isinstance(value, list | tuple):
             value = "; ".join(str(item) for item in value) or "none"
         line((f"{name:<14}", "dim"), (value, ""))
+
+
+STATES = {"current": "green", "provisional": "yellow", "ongoing": "green", "recurring": "green", "paused": "yellow",
+          "conflict": "red", "quarantined": "red", "claimed": "yellow", "parked": "yellow"}  # fmt: skip
+
+
+def entry_receipt(row: dict[str, Any]) -> None:
+    why = f"  {row['reason']}" if row["reason"] else ""
+    hidden = f", {row['redacted']} secrets redacted" if row["redacted"] else ""
+    line((row["status"], COLOURS.get(row["status"], "")), (f"  diary {row['id'] or ''}", "bold"), (hidden + why, "dim"))
+    if row.get("extraction_due"):
+        line((f"{len(row['pending'])} entries wait to be extracted: `mnemic extract` (see `mnemic skill`)", "yellow"))
+        entries(row["pending"])
+
+
+def entries(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        mark = "✓" if row["extracted"] else "·"
+        line((f"{mark} {row['id']:<5}", "bold"), (f"{row['at']}  {row['kind']} from {row['origin']}  ", "dim"),
+             (row["content"], ""))  # fmt: skip
+
+
+def extraction(row: dict[str, Any]) -> None:
+    line((f"{row['applied']} applied, {row['rejected']} rejected", "bold"))
+    for item in row["receipts"]:
+        colour = "red" if item["status"] == "rejected" else STATES.get(item["status"], "green")
+        line((f"{item['what']} {item['id'] or ''}  ", "bold"), (item["status"], colour), (f"  {item['reason'] or ''}", "dim"))
+
+
+def fact(row: dict[str, Any]) -> None:
+    until = f" until {row['valid_to']}" if row["valid_to"] else ""
+    marks = "".join(f", {word}" for word in ("locked", "due") if row[word])
+    told = f"  {row['origin']}, ×{row['corroboration']}, since {row['valid_from']}{until}{marks}  {row['why']}"
+    line((f"{row['id']:<5}", "bold"), (f"[{row['category']}] {row['key']}: {row['value']}  ", ""),
+         (row["status"], STATES.get(row["status"], "dim")), (told, "dim"))  # fmt: skip
+
+
+def facts(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        fact(row)
+
+
+def concern(row: dict[str, Any]) -> None:
+    line((f"{row['id']:<5}", "bold"), (f"({row['kind']}) {row['title']}  ", ""),
+         (row["status"], STATES.get(row["status"], "dim")), (f"  {row['origin']}  {row['background']}", "dim"))  # fmt: skip
+
+
+def concerns(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        concern(row)
+
+
+def known(row: dict[str, Any]) -> None:
+    """A fact or a concern in full."""
+    (fact if "category" in row else concern)(row)
+    for item in row["evidence"]:
+        line((f"  “{item['content']}”", ""), (f"  diary {item['id']} from {item['origin']}", "dim"))
+    for item in row.get("mentions", ()):
+        line(("  ↳ ", "dim"), (f"{item['title']}", ""), (f"  {item['status']}", "dim"))
+    for event in row["history"]:
+        line((f"  #{event['seq']} {event['at']} {event['op']} by {event['actor']}", "dim"))
+    if "seal" in row:
+        line((f"  seal {row['seal']}", "dim"))

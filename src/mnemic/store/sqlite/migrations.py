@@ -117,6 +117,7 @@ CREATE TABLE diary(
   context TEXT NOT NULL, origin TEXT NOT NULL, at INTEGER NOT NULL, recorded_at INTEGER NOT NULL, extracted_at INTEGER,
   extraction INTEGER, PRIMARY KEY(ns, id));
 CREATE INDEX diary_pending ON diary(ns, id) WHERE extracted_at IS NULL;
+CREATE INDEX diary_extraction ON diary(ns, extraction) WHERE extraction IS NOT NULL;
 
 CREATE TABLE extractions(
   ns INTEGER NOT NULL, id INTEGER NOT NULL, trigger TEXT NOT NULL, summary TEXT NOT NULL, produced TEXT NOT NULL,
@@ -132,6 +133,9 @@ CREATE TABLE facts(
   supersedes INTEGER, superseded_by INTEGER, rival INTEGER, approved TEXT, approved_by TEXT, why TEXT NOT NULL,
   PRIMARY KEY(ns, id, revision));
 CREATE INDEX facts_slot ON facts(ns, retired_at, slot, category, context);
+-- At most one fact holds in a slot, whatever is undone in whatever order.
+CREATE UNIQUE INDEX facts_current ON facts(ns, category, slot, context)
+  WHERE retired_at IS NULL AND status IN ('current', 'provisional');
 CREATE INDEX facts_top ON facts(ns, retired_at, status, locked, corroboration, affirmed_at, id, revision);
 
 CREATE TABLE concerns(

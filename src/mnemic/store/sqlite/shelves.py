@@ -81,3 +81,8 @@ class Shelves:
         """Rows of truth whose columns equal what is given, by some columns and then the key; `newest`: from the end."""
         with self.hot.snapshot() as db:
             return truth.select(db, self.space(ns), table, where, limit, newest, by)
+
+    def count(self, ns: str, table: str, where: Mapping[str, Any]) -> int:
+        """How many rows of truth have columns that equal what is given."""
+        with self.hot.snapshot() as db:
+            return truth.count(db, self.space(ns), table, where)
