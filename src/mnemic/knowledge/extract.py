@@ -1,8 +1,8 @@
 """Extraction: from diary entries to facts and concerns. Whoever proposes, the same rules judge.
 
 Everything happens in one transaction, each applied proposal as one entry of the ledger, so that `undo` can take back
-one and leave the others. The run itself is the last entry; undoing that one takes the whole back. A proposal that breaks a rule is rejected with the
-reason, and changes nothing.
+one and leave the others. The run itself is the last entry; undoing that one takes the whole back. A proposal that
+breaks a rule is rejected with the reason, and changes nothing.
 """
 
 from __future__ import annotations
