@@ -346,8 +346,8 @@ class Facts(Facet):
         now = self._now()
         _not_ahead(valid_from, now)
         _not_ahead(valid_to, now)
-        if valid_from is not None and valid_to is not None and valid_to < valid_from:
-            raise BadInput(f"valid_to {iso(valid_to)} lies before valid_from {iso(valid_from)}")
+        if valid_from is not None and valid_to is not None and valid_to <= valid_from:
+            raise BadInput(f"valid_to {iso(valid_to)} does not lie after valid_from {iso(valid_from)}")
         provisional = provisional or check_by is not None
         if provisional and check_by is None:
             check_by = (now if valid_from is None else valid_from) + CHECK_MS
