@@ -49,7 +49,8 @@ def city(value: str, source: int) -> dict[str, Any]:
 
 
 def test_from_diary_to_fact_to_profile_and_back(run: Run) -> None:
-    entry = answer(run("diary", "add", "I live in Porto", "--session", "s1", "--tag", "a", "--tag", "b", "--json", now="2026-01-01"))
+    words = ("diary", "add", "I live in Porto", "--session", "s1", "--tag", "a", "--tag", "b", "--json")
+    entry = answer(run(*words, now="2026-01-01"))
     assert (entry["status"], entry["tags"], entry["origin"]) == ("stored", ["a", "b"], "user")
     assert [row["id"] for row in answer(run("diary", "list", "--pending", "--json"))] == [entry["id"]]
     first = extract(run, city("Porto", entry["id"]), now="2026-01-01")

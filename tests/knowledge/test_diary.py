@@ -8,7 +8,8 @@ from tests.minds import Mind, stated
 
 
 def test_an_entry_is_kept_with_all_that_was_said_about_it(mind: Mind) -> None:
-    receipt = mind.diary.add("I moved", kind="happened", session="s1", tags=["home", " "], context="life", at=mind.ms("2026-01-02"))
+    when = mind.ms("2026-01-02")
+    receipt = mind.diary.add("I moved", kind="happened", session="s1", tags=["home", " "], context="life", at=when)
     assert (receipt["status"], receipt["seq"], receipt["extraction_due"]) == ("stored", 1, False)
     (row,) = mind.diary.list()
     assert (row["id"], row["kind"], row["content"], row["session"], row["tags"]) == (1, "happened", "I moved", "s1", ["home"])

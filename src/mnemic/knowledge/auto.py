@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mnemic.errors import BadInput, ModelError
 from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
 from mnemic.knowledge.extract import Extractor
@@ -84,5 +85,8 @@ def extract(
     prompt = frames.render(items, nonce, heading=heading)
     answer = judge.ask("extract", SYSTEM, prompt, SCHEMA, ANSWER_TOKENS)
     shown = {row["id"] for row in pending}
-    done = extractor.extract(answer, context=context, trigger="auto", channel="agent", shown=shown)
+    try:
+        done = extractor.extract(answer, context=context, trigger="auto", channel="agent", shown=shown)
+    except BadInput as error:
+        raise ModelError(f"the model's answer has not the shape of an extraction ({error}): nothing was changed") from error
     return {**done, "calls": judge.asked, "tokens": judge.spent}
