@@ -135,16 +135,38 @@ def test_an_old_mention_does_not_bring_back_what_was_withdrawn_but_a_new_one_doe
     assert mind.current("sport") == ["running"]
 
 
-def test_a_withdrawal_of_something_else_or_of_nothing_is_rejected(mind: Mind) -> None:
+def test_a_withdrawal_of_another_value_or_of_what_was_said_to_hold_later_changes_nothing(mind: Mind) -> None:
     mind.learn("I run", "sport", "running", category="habit", at="2026-03-05")
-    source = mind.say("I never play chess")
-    late = mind.say("I will stop running", "2026-03-01")
-    receipts = mind.draw(ended("sport", source, category="habit", value="chess"), ended("game", source, category="habit"),
-                         ended("sport", late, category="habit"))  # fmt: skip
-    assert [receipt["status"] for receipt in receipts] == ["rejected"] * 3
-    assert "withdraw what holds" in receipts[0]["reason"] and "nothing holds" in receipts[1]["reason"]
-    assert "said to hold later" in receipts[2]["reason"]
-    assert mind.current("sport") == ["running"] and mind.diary.list(pending=True)[0]["id"] == source
+    other, late = mind.say("I never play chess"), mind.say("I will stop running", "2026-03-01")
+    receipts = mind.draw(ended("sport", other, category="habit", value="chess"), ended("sport", late, category="habit"))
+    assert [receipt["status"] for receipt in receipts] == ["rejected", "duplicate"]
+    assert "withdraw what holds" in receipts[0]["reason"] and "said to hold later" in receipts[1]["reason"]
+    assert mind.current("sport") == ["running"]
+    assert [row["id"] for row in mind.diary.list(pending=True)] == [other]
+
+
+def test_that_nothing_holds_is_known_before_what_it_ends_is_heard(mind: Mind) -> None:
+    gone = mind.draw(ended("trip", mind.say("I cancelled the trip", "2026-02-01"), category="value"))[0]
+    assert (gone["status"], mind.current("trip")) == ("ended", [])
+    assert mind.learn("I plan a trip to Rome", "trip", "Rome", category="value", at="2026-01-15")["status"] == "past"
+    assert mind.current("trip") == []
+    assert mind.learn("A trip to Oslo then", "trip", "Oslo", category="value", at="2026-02-03")["status"] == "stored"
+
+
+def test_what_is_told_as_over_neither_holds_nor_blocks_what_was_said_before(mind: Mind) -> None:
+    mind.learn("I live in Porto", "home_city", "Porto", at="2026-01-01")
+    told = mind.say("I once lived in Porto, from 2010 to 2012", "2026-03-01")
+    assert mind.draw(stated("home_city", "Porto", told, valid_from="2010", valid_to="2012"))[0]["status"] == "past"
+    assert mind.facts.show(1)["affirmed_at"] == "2026-01-01T00:00:00Z"
+    assert mind.learn("I live in Lisbon", "home_city", "Lisbon", at="2026-02-01")["status"] == "superseded"
+
+
+def test_proposals_of_one_run_are_applied_in_the_order_in_which_they_were_said(mind: Mind) -> None:
+    first, then = mind.say("I live in Porto", "2026-01-01"), mind.say("I moved to Lisbon", "2026-02-01")
+    last = mind.say("I have no home now", "2026-03-01")
+    receipts = mind.draw(ended("home_city", last), stated("home_city", "Lisbon", then), stated("home_city", "Porto", first))
+    assert [receipt["status"] for receipt in receipts] == ["ended", "superseded", "stored"]
+    assert mind.current("home_city") == []
 
 
 # provisional

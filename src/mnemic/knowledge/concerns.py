@@ -229,9 +229,10 @@ class Concerns(Facet):
 
     def _twin(self, act: Act, asked: Matter) -> Concern | None:
         """A concern of the same title that is open, waits, or was turned down."""
-        where = {"retired_at": None, "slot": same(asked.title), "context": asked.context, "parent": None}
+        where = {"retired_at": None, "slot": same(asked.title), "context": asked.context}
         rows = [Concern(**row) for row in act.tx.select("concerns", where)]
-        return next((one for one in reversed(rows) if one.status not in ("deleted", "concluded")), None)
+        over = ("deleted", "concluded")
+        return next((one for one in reversed(rows) if one.parent is None and one.status not in over), None)
 
     def _again(self, act: Act, one: Concern, evidence: Evidence, marks: Changes) -> Outcome:
         """The same concern from another entry: an equal voice corroborates, a lower one adds nothing."""

@@ -155,6 +155,11 @@ class Diary(Facet):
             first=min(entry.at for entry in entries), own=all(human(entry.origin) for entry in entries),
         )  # fmt: skip
 
+    def said(self, tx: Transaction, numbers: Iterable[int]) -> int:
+        """When the latest of some entries was said; the epoch if none of them is there."""
+        rows = [tx.row("diary", (number,)) for number in numbers]
+        return max((int(row["at"]) for row in rows if row is not None), default=0)
+
     def marks(self, evidence: Evidence, run: int, now: int) -> Changes:
         """The changes that say these entries are extracted."""
         return [

@@ -63,7 +63,7 @@ class Extractor(Facet):
         shown: Collection[int] | None,
     ) -> dict[str, Any]:  # fmt: skip
         run = act.tx.allocate("extractions")
-        outcomes = [self._judged(act, self._fact, "fact", item, context, run, shown) for item in facts]
+        outcomes = self._in_order(act, facts, context, run, shown)
         outcomes += [self._judged(act, self._concern, "concern", item, context, run, shown) for item in concerns]
         applied = [outcome for outcome in outcomes if outcome.seq is not None]
         rejected = sum(outcome.status == "rejected" for outcome in outcomes)
@@ -80,6 +80,14 @@ class Extractor(Facet):
         seq = act.record("extract", f"extraction:{run}", [Change("extractions", (run,), None, asdict(row))],
                          note={"parts": [outcome.seq for outcome in applied], "rejected": rejected})  # fmt: skip
         return {**receipt, "id": run, "seq": seq}
+
+    def _in_order(
+        self, act: Act, facts: list[Any], context: str, run: int, shown: Collection[int] | None
+    ) -> list[Outcome]:
+        """Outcomes in the order of the proposals, which are applied in the order in which they were said."""
+        order = sorted(range(len(facts)), key=lambda place: self._diary.said(act.tx, _numbers(facts[place])))
+        done = {place: self._judged(act, self._fact, "fact", facts[place], context, run, shown) for place in order}
+        return [done[place] for place in range(len(facts))]
 
     def _judged(
         self, act: Act, place: Any, what: str, item: Any, context: str, run: int, shown: Collection[int] | None
@@ -127,6 +135,12 @@ class Extractor(Facet):
         moment = parse_moment(text, now)
         whole = parse_moment(text, now, end=True) if end else moment
         return to_ms(whole if whole <= now else moment)
+
+
+def _numbers(item: Any) -> list[int]:
+    """The ids that a proposal cites, as far as they are ids."""
+    value = item.get("source_diary_ids") if isinstance(item, Mapping) else None
+    return [int(number) for number in value if str(number).isdecimal()] if isinstance(value, list) else []
 
 
 def _list(data: Mapping[str, Any], name: str) -> list[Any]:

@@ -376,27 +376,44 @@ class Facts(Facet):
     def withdraw(self, act: Act, asked: Proposal, evidence: Evidence, run: int) -> Outcome:
         """End a fact that nothing replaces: a plan withdrawn, a habit given up. Raises Refused."""
         marks = self._diary.marks(evidence, run, act.now)
-        current = _current(self._slot(act, asked))
+        rows = self._slot(act, asked)
+        current = _current(rows)
+        if not human(evidence.origin):
+            what = f"fact {current.id} is a person's word" if current else "nothing holds there"
+            raise Refused(f"{what}, and this rests on {evidence.origin!r}: it cannot end it")
         if current is None:
-            raise Refused(f"nothing holds under {asked.key!r} in {asked.category!r}: there is nothing to withdraw")
+            return self._nothing(act, asked, evidence, rows, marks)
         if asked.value != ANY and same(asked.value) != same(current.value):
             raise Refused(f"fact {current.id} says {current.value!r}, not {asked.value!r}: withdraw what holds")
-        if not human(evidence.origin):
-            raise Refused(f"fact {current.id} is a person's word, and this rests on {evidence.origin!r}: it cannot end it")
         if current.locked:
             raise Refused(f"fact {current.id} is locked: a person must unlock or delete it")
         if evidence.said < current.affirmed_at:
-            raise Refused(f"fact {current.id} was said to hold later, on {iso(current.affirmed_at)}: it stays")
+            why = f"it was said to hold later, on {iso(current.affirmed_at)}: it stays"
+            return self._noted(act, current, marks, why)
         end = max(evidence.said if asked.valid_to is None else asked.valid_to, current.valid_from)
         after = self._next(act, current, status="ended", valid_to=end, affirmed_at=evidence.said,
                            sources=_united(current.cited, evidence.ids))  # fmt: skip
         seq = act.record("fact-withdraw", f"fact:{current.id}", [*revised("facts", current, after), *marks])
         return Outcome("fact", "ended", after.id, after.revision, seq)
 
+    def _nothing(
+        self, act: Act, asked: Proposal, evidence: Evidence, rows: Sequence[Fact], marks: Changes
+    ) -> Outcome:
+        """That nothing holds is knowledge too: what was said before it, and comes in later, does not hold either."""
+        last = max((f for f in rows if f.status in HISTORY), key=lambda f: f.affirmed_at, default=None)
+        if last is not None and last.affirmed_at >= evidence.said:
+            return self._noted(act, last, marks, "something newer is known")
+        value = NOTHING if asked.value == ANY else asked.value
+        fact = self._new(act, replace(asked, value=value, valid_from=evidence.said), evidence, "ended", evidence.origin)
+        fact = replace(fact, valid_to=evidence.said)
+        seq = act.record("fact-withdraw", f"fact:{fact.id}", [created("facts", fact), *marks])
+        return Outcome("fact", "ended", fact.id, 1, seq, "nothing was known to hold there")
+
     def _say(self, act: Act, asked: Proposal, evidence: Evidence, rows: Sequence[Fact], marks: Changes) -> Outcome:
         """A person's words."""
         current = _current(rows)
-        if current is not None and same(current.value) == same(asked.value):
+        over = asked.valid_to is not None and asked.valid_to <= act.now
+        if current is not None and same(current.value) == same(asked.value) and not over:
             return self._corroborate(act, current, asked, evidence, rows, marks)
         if self._earlier(act, asked, evidence, rows, current):
             return self._past(act, asked, evidence, rows, marks)
@@ -415,7 +432,7 @@ class Facts(Facet):
     ) -> bool:
         """Whether what is proposed was said before what is known last, or tells of the past."""
         if asked.valid_to is not None and asked.valid_to <= act.now:
-            return True
+            return True  # told as over
         value = same(asked.value)
         known = [f.affirmed_at for f in rows
                  if f.status in HISTORY or (f.status in ("deleted", "rejected") and same(f.value) == value)]  # fmt: skip
@@ -463,7 +480,8 @@ class Facts(Facet):
             later = [f.valid_from for f in rows if f.status in HISTORY and f.valid_from > after.valid_from]
             ends = [f.affirmed_at for f in rows if f.status in HISTORY]
             end = asked.valid_to if asked.valid_to is not None else min(later, default=max(ends, default=after.valid_from))
-            after = replace(after, valid_to=max(end, after.valid_from))
+            # What is told as over says nothing about the time after it.
+            after = replace(after, valid_to=max(end, after.valid_from), affirmed_at=min(after.affirmed_at, end))
         changes = revised("facts", twin, after) if twin else [created("facts", after)]
         seq = act.record("fact-past", f"fact:{after.id}", [*changes, *marks])
         return Outcome("fact", "past", after.id, after.revision, seq, "something newer is known: it changes nothing that holds")
@@ -575,6 +593,8 @@ class Facts(Facet):
 
 ANY = "*"
 """The value of a withdrawal that names none."""
+NOTHING = "(nothing)"
+"""What a withdrawal leaves in the history where no value was known."""
 
 
 def authority(fact: Fact) -> int:

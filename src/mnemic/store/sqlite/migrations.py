@@ -117,7 +117,7 @@ CREATE TABLE diary(
   context TEXT NOT NULL, origin TEXT NOT NULL, at INTEGER NOT NULL, recorded_at INTEGER NOT NULL, extracted_at INTEGER,
   extraction INTEGER, PRIMARY KEY(ns, id));
 CREATE INDEX diary_pending ON diary(ns, id) WHERE extracted_at IS NULL;
-CREATE INDEX diary_extraction ON diary(ns, extraction) WHERE extraction IS NOT NULL;
+CREATE INDEX diary_extraction ON diary(ns, extraction, id) WHERE extraction IS NOT NULL;
 
 CREATE TABLE extractions(
   ns INTEGER NOT NULL, id INTEGER NOT NULL, trigger TEXT NOT NULL, summary TEXT NOT NULL, produced TEXT NOT NULL,
@@ -132,7 +132,8 @@ CREATE TABLE facts(
   valid_to INTEGER, affirmed_at INTEGER NOT NULL, recorded_at INTEGER NOT NULL, retired_at INTEGER, check_by INTEGER,
   supersedes INTEGER, superseded_by INTEGER, rival INTEGER, approved TEXT, approved_by TEXT, why TEXT NOT NULL,
   PRIMARY KEY(ns, id, revision));
-CREATE INDEX facts_slot ON facts(ns, retired_at, slot, category, context);
+-- Indexes end with the key, or SQLite walks the whole namespace by its primary key to save itself the sorting.
+CREATE INDEX facts_slot ON facts(ns, retired_at, slot, id, revision);
 -- At most one fact holds in a slot, whatever is undone in whatever order.
 CREATE UNIQUE INDEX facts_current ON facts(ns, category, slot, context)
   WHERE retired_at IS NULL AND status IN ('current', 'provisional');
@@ -144,8 +145,8 @@ CREATE TABLE concerns(
   context TEXT NOT NULL, corroboration INTEGER NOT NULL, sources TEXT NOT NULL, valid_from INTEGER NOT NULL,
   valid_to INTEGER, affirmed_at INTEGER NOT NULL, recorded_at INTEGER NOT NULL, retired_at INTEGER, approved TEXT,
   approved_by TEXT, why TEXT NOT NULL, PRIMARY KEY(ns, id, revision));
-CREATE INDEX concerns_slot ON concerns(ns, retired_at, slot, context);
-CREATE INDEX concerns_parent ON concerns(ns, retired_at, parent);
+CREATE INDEX concerns_slot ON concerns(ns, retired_at, slot, id, revision);
+CREATE INDEX concerns_parent ON concerns(ns, retired_at, parent, id, revision);
 CREATE INDEX concerns_top ON concerns(ns, retired_at, status, parent, affirmed_at, id, revision);
 """
 
