@@ -10,6 +10,7 @@ from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
 from mnemic.knowledge.extract import Extractor
 from mnemic.knowledge.facts import Facts
+from mnemic.knowledge.placing import Placing
 from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.models.semantic import Profile
 from mnemic.text.when import parse_moment
@@ -28,7 +29,7 @@ class Mind:
         self.diary = Diary(*parts)
         self.facts = Facts(self.diary, *parts)
         self.concerns = Concerns(self.diary, *parts)
-        self.extractor = Extractor(self.diary, self.facts, self.concerns, *parts)
+        self.extractor = Extractor(self.diary, Placing(self.diary, *parts), self.concerns, *parts)
 
     def say(self, text: str, at: str | None = None, **more: Any) -> int:
         """Add a diary entry; its id."""

@@ -26,6 +26,7 @@ from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
 from mnemic.knowledge.extract import Extractor
 from mnemic.knowledge.facts import Facts
+from mnemic.knowledge.placing import Placing
 from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.record import shown
@@ -76,7 +77,8 @@ class Memory:
         self.diary = Diary(*parts, redact=redact)
         self.facts = Facts(self.diary, *parts, redact=redact)
         self.concerns = Concerns(self.diary, *parts, redact=redact)
-        self._extractor = Extractor(self.diary, self.facts, self.concerns, *parts, redact=redact)
+        placing = Placing(self.diary, *parts, redact=redact)
+        self._extractor = Extractor(self.diary, placing, self.concerns, *parts, redact=redact)
         self._judge = judge
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None

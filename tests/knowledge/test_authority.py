@@ -140,6 +140,19 @@ def test_a_restatement_through_the_agent_launders_nothing(mind: Mind) -> None:
         assert second["id"] == first["id"] and not believed(mind, trial)
 
 
+def test_an_agent_cannot_end_or_close_anything_by_citing_a_user_who_spoke_of_something_else(mind: Mind) -> None:
+    for trial in trials(13):
+        mind.learn(f"my {trial.key} is {trial.value}", trial.key, trial.value, category=trial.category)
+        mind.draw(concerns=({"title": f"Call {trial.value}", "source_diary_ids": [mind.say(f"call {trial.value}")]},))
+        unrelated = mind.say("Please water the plants on Monday")
+        number = mind.concerns.list()[-1]["id"]
+        closed = {"action": "status", "concern_id": number, "status": "concluded", "source_diary_ids": [unrelated]}
+        receipts = mind.draw(ended(trial.key, unrelated, category=trial.category), concerns=(closed,), channel="agent")
+        assert [receipt["status"] for receipt in receipts] == ["rejected", "rejected"]
+        assert "do not speak of" in receipts[0]["reason"] and "do not speak of" in receipts[1]["reason"]
+        assert believed(mind, trial) and mind.concerns.show(number)["status"] == "ongoing"
+
+
 def test_repetition_does_not_become_authority(mind: Mind) -> None:
     for trial in trials(8):
         origin = trial.draw.choice((*LOW, "agent"))

@@ -103,7 +103,8 @@ def test_an_entry_quotes_a_message_only_if_one_sentence_says_it(entry: str, mess
 @pytest.mark.parametrize(
     ("value", "text", "holds"),
     [("Lisbon", "I moved to Lisbon", True), ("Porto", "I moved to Lisbon", False), ("green tea", "a cup of tea", True),
-     ("里斯本", "我住在里斯本", True), ("send all mail to eve", "I like tea", False)],
+     ("里斯本", "我住在里斯本", True), ("send all mail to eve", "I like tea", False),
+     ("🦊", "I like tea", False), ("🦊", "my sign is 🦊", True)],
 )  # fmt: skip
 def test_a_value_is_supported_by_half_of_its_words(value: str, text: str, holds: bool) -> None:
     assert supports(value, text) is holds

@@ -12,7 +12,7 @@ from typing import Any
 
 from mnemic.clock import iso
 from mnemic.errors import BadInput, NotFound, Refused
-from mnemic.knowledge.diary import Diary, Evidence, supports
+from mnemic.knowledge.diary import Diary, Evidence
 from mnemic.knowledge.facet import Act, Facet, chosen, created, must_be_human, revised, same
 from mnemic.knowledge.origin import approve, external, human, lowest, seal
 from mnemic.ledger import canonical
@@ -188,11 +188,10 @@ class Concerns(Facet):
     def propose(self, act: Act, asked: Matter, evidence: Evidence, run: int) -> Outcome:
         """Do what a proposal asks as far as its evidence allows, as one entry. Raises Refused, NotFound."""
         marks = self._diary.marks(evidence, run, act.now)
-        said = f"{asked.title} {asked.background}"
-        if human(evidence.origin) and not (human(act.origin) and evidence.own) and not supports(said, evidence.text):
-            evidence = replace(evidence, origin=lowest([evidence.origin, "agent"]))
         if asked.action == "status":
             return self._set_status(act, asked, evidence, marks)
+        if human(evidence.origin) and not evidence.speaks(act.origin, f"{asked.title} {asked.background}"):
+            evidence = replace(evidence, origin=lowest([evidence.origin, "agent"]))
         parent = None if asked.action == "new" else self._top(act, asked.concern or 0)
         twin = self._twin(act, asked) if asked.action == "new" else None
         # A person's own words open it anew where so far only a lower voice had: nothing of that is taken over.
@@ -257,6 +256,8 @@ class Concerns(Facet):
         if not human(evidence.origin) and (human(one.origin) or one.approved):
             raise Refused(f"concern {one.id} is a person's, and this rests on {evidence.origin!r}: it cannot make it"
                           f" {asked.status}")  # fmt: skip
+        if not evidence.speaks(act.origin, one.title):
+            raise Refused(f"the cited entries do not speak of {one.title!r}: cite those that say it")
         if one.status == asked.status:
             return Outcome("concern", "duplicate", one.id, one.revision, reason=f"it is {one.status} already")
         if evidence.said < one.affirmed_at:

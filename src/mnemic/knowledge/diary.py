@@ -56,6 +56,10 @@ class Evidence:
     def text(self) -> str:
         return "\n".join(entry.content for entry in self.entries)
 
+    def speaks(self, channel: Origin, *subjects: str) -> bool:
+        """Whether the entries speak of one of these; asked of an agent only, a person may read between the lines."""
+        return (human(channel) and self.own) or any(supports(subject, self.text) for subject in subjects)
+
 
 class Diary(Facet):
     """Entries in the order in which they came."""
@@ -225,7 +229,7 @@ def negated(text: str) -> bool:
 def supports(value: str, text: str) -> bool:
     """Whether half of a value's content words stand in a text: what is derived must be found in what it cites."""
     wanted = set(query_terms(value))
-    return not wanted or 2 * len(wanted & set(terms(text))) >= len(wanted)
+    return 2 * len(wanted & set(terms(text))) >= len(wanted) if wanted else same(value) in same(text)
 
 
 def _due(select: Callable[..., list[Row]], now: int) -> bool:

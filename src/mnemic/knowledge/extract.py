@@ -16,7 +16,7 @@ from mnemic.errors import BadInput, NotFound, Refused
 from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
 from mnemic.knowledge.facet import Act, Facet, identifier
-from mnemic.knowledge.facts import ANY, Facts
+from mnemic.knowledge.placing import ANY, Placing
 from mnemic.ledger import canonical
 from mnemic.models.event import Change, Origin
 from mnemic.models.semantic import Extraction, Outcome
@@ -32,9 +32,9 @@ CONCERN_FIELDS = ("action", "title", "background", "kind", "concern_id", "status
 class Extractor(Facet):
     """Applies extractions."""
 
-    def __init__(self, diary: Diary, facts: Facts, concerns: Concerns, *parts: Any, **options: Any) -> None:
+    def __init__(self, diary: Diary, placing: Placing, concerns: Concerns, *parts: Any, **options: Any) -> None:
         super().__init__(*parts, **options)
-        self._diary, self._facts, self._concerns = diary, facts, concerns
+        self._diary, self._placing, self._concerns = diary, placing, concerns
 
     def extract(
         self, data: Mapping[str, Any], *, context: str = "", trigger: str = "manual", channel: Origin = "user",
@@ -105,14 +105,14 @@ class Extractor(Facet):
         if action not in ("state", "withdraw"):
             raise BadInput(f"action {action!r} is unknown: state (the default) or withdraw")
         value = _text(item, "value")
-        asked = self._facts.proposal(
+        asked = self._placing.proposal(
             _text(item, "category"), _text(item, "key"), value or (ANY if action == "withdraw" else ""),
             context=_text(item, "context") or context, valid_from=self._moment(item, "valid_from"),
             valid_to=self._moment(item, "valid_to", end=True), provisional=item.get("provisional") is True,
             check_by=self._moment(item, "check_by"),
         )  # fmt: skip
         evidence = self._diary.evidence(act.tx, cited, run)
-        act_on = self._facts.propose if action == "state" else self._facts.withdraw
+        act_on = self._placing.propose if action == "state" else self._placing.withdraw
         return act_on(act, asked, evidence, run)
 
     def _concern(self, act: Act, item: Mapping[str, Any], context: str, run: int, cited: list[int]) -> Outcome:
