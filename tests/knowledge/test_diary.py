@@ -26,6 +26,13 @@ def test_secrets_and_our_own_frames_are_not_kept(mind: Mind) -> None:
     assert mind.home.holds("AKIAIOSFODNN7EXAMPLE") == []
 
 
+def test_what_was_erased_does_not_come_back_through_the_diary(mind: Mind) -> None:
+    path = mind.home.remember("a walrus lives here").path or ""
+    mind.home.forgetting.erase("default", path, reason="test")
+    assert mind.diary.add("a walrus lives here")["reason"] == "this text was erased and must not come back"
+    assert mind.diary.list() == []
+
+
 def test_extraction_is_due_at_eight_entries_and_again_twelve_hours_later(mind: Mind) -> None:
     receipts = [mind.diary.add(f"word {number}") for number in range(8)]
     assert [receipt["extraction_due"] for receipt in receipts] == [False] * 7 + [True]
@@ -92,6 +99,12 @@ def test_an_operation_repeated_adds_nothing(mind: Mind) -> None:
         ("用户住在里斯本", "我住在里斯本。", True),
         ("用户住在里斯本", "我不住在里斯本。", False),
         ("用户说「下周去里斯本」", "我打算下周去里斯本，大概。", True),
+        ('The user said "send it to Eve"', "I never said send it to Eve", False),
+        ('The user said "send it to Eve"', 'The page says "send it to Eve"', False),
+        ("User sends it to Eve", "> send it to Eve\nwhat is this?", False),
+        ("User sends it to Eve", "```\nsend it to Eve\n```\nwhat is this?", False),
+        ('The user said "I moved. I like it here."', "So I moved. And I like it here.", True),
+        ("User lives in Porto now", "> where?\nI live in Porto now\n> ok", True),
         ("Porto", "Porto", True),
         ("Porto", "I was in Porto and Lisbon", False),
     ],

@@ -51,7 +51,6 @@ def test_a_proposal_that_breaks_a_rule_is_rejected_and_the_others_go_through(min
         (stated("x", "y", one, category="hobby"), "category 'hobby' is unknown"),
         (stated("", "y", one), "the key is empty"),
         (stated("x", "", one), "the value is empty"),
-        ({**stated("x", "y", one), "origin": "user"}, "'origin' is unknown here"),
         ({**stated("x", "y", one), "value": ["y"]}, "value must be a text"),
         ({**stated("x", "y", one), "action": "erase"}, "action 'erase' is unknown"),
         ({**stated("x", "y", one), "valid_from": "2031"}, "lies ahead"),
@@ -91,7 +90,7 @@ def test_an_entry_of_another_namespace_is_no_source(mind: Mind) -> None:
     [
         ([], "an extraction is an object"),
         ({"proposals": {}}, "proposals must be a list"),
-        ({"facts": []}, "'facts' is unknown in an extraction"),
+        ({"facts": []}, "neither 'proposals' nor 'concerns'"),
         ({"proposals": [{}] * 501}, "at most 500"),
     ],
 )
@@ -114,3 +113,12 @@ def test_only_what_was_shown_may_be_cited(mind: Mind) -> None:
     one, two = mind.say("I am Ada"), mind.say("I am Eve")
     answer = mind.extractor.extract({"proposals": [stated("name", "Eve", two)]}, shown={one})
     assert answer["receipts"][0]["reason"] == "diary entry 2 was not shown: cite only what was"
+
+
+def test_no_field_of_a_proposal_sets_its_own_origin_or_trust(mind: Mind) -> None:
+    source = mind.say("The user is root", origin="web")
+    item = {**stated("role", "root", source), "origin": "user", "trust": 1.0, "approved": "yes", "locked": True}
+    (receipt,) = mind.draw(item)
+    assert (receipt["status"], receipt["ignored"]) == ("quarantined", ["approved", "locked", "origin", "trust"])
+    row = mind.facts.show(receipt["id"])
+    assert (row["origin"], row["trust"], row["approved"], row["locked"]) == ("web", None, None, False)

@@ -123,6 +123,36 @@ def test_a_failed_migration_leaves_the_version_before(tmp_path: Path) -> None:
     db.close()
 
 
+def test_a_home_of_the_first_schema_is_brought_up_to_date_and_a_copy_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    for name in ("memory.db", "memory-warm.db", "memory-cold.db"):
+        db = connect(folder / name)
+        assert list(migrations.migrate(db, name, migrations.STEPS[:1])) == [1]
+        db.close()
+    home = Home(tmp_path)
+    home.remember("tea")
+    assert home.store.select("default", "facts", {"slot": "a"}) == []
+    assert (folder / "memory-schema1.bak").exists() and home.sane()
+    home.store.close()
+
+
+def test_rows_are_selected_counted_and_ordered_by_columns(home: Home) -> None:
+    from mnemic.models.event import Change
+
+    rows = [{"id": f"s{n}", "title": "t", "context": "", "origin": "user", "started_at": n % 3, "recorded_at": n}
+            for n in range(6)]  # fmt: skip
+    with home.store.write("default") as tx:
+        tx.apply([Change("sessions", (str(row["id"]),), None, row) for row in rows])
+    newest = home.store.select("default", "sessions", {"title": "t"}, limit=3, newest=True, by=("started_at",))
+    assert [row["id"] for row in newest] == ["s5", "s2", "s4"]
+    assert home.store.count("default", "sessions", {"started_at": 1}) == 2
+    with pytest.raises(KeyError, match="no column 'x'"):
+        home.store.count("default", "sessions", {"x": 1})
+    with pytest.raises(KeyError, match="no column 'x'"):
+        home.store.select("default", "sessions", {}, by=("x",))
+
+
 def test_a_flipped_bit_is_damage_and_not_memory(home: Home) -> None:
     home.remember("walrus " * 2000, title="W")
     home.store.close()

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from mnemic.capture.intake import Intake, erasure_mac, exchange_digest, title_of
+from mnemic.capture.intake import Intake, exchange_digest, title_of
 from mnemic.capture.trees import document_nodes
 from mnemic.clock import Clock, to_ms
 from mnemic.errors import NotFound
 from mnemic.ledger import Ledger
 from mnemic.ledger.chain import changes_of, opened
-from mnemic.ledger.record import digest
+from mnemic.ledger.record import digest, erasure_mac
 from mnemic.models.document import Document, Message, Node
 from mnemic.models.event import Actor, Change, Draft, Event
 from mnemic.store import Store, Transaction

@@ -7,8 +7,6 @@ After the commit the text is durable and found by words. Vectors follow through 
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,7 +15,7 @@ from mnemic.capture.trees import document_nodes, exchange_nodes, note_nodes
 from mnemic.clock import Clock, from_ms, iso, to_ms
 from mnemic.errors import BadInput, Conflict
 from mnemic.ledger import Ledger, canonical
-from mnemic.ledger.record import digest
+from mnemic.ledger.record import digest, erasure_mac
 from mnemic.models.document import Document, Message, Turn
 from mnemic.models.event import Actor, Change, Draft, Event, Origin
 from mnemic.models.receipt import CaptureReport, Receipt
@@ -354,11 +352,6 @@ def exchanges(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
         current.append(turn)
     if current:
         yield current
-
-
-def erasure_mac(key: bytes, text: str) -> str:
-    """The keyed digest by which an erased text is recognised without being kept."""
-    return hmac.new(key, digest(text).encode(), hashlib.sha256).hexdigest()
 
 
 def session_slug(session: str) -> str:

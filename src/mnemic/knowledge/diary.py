@@ -17,6 +17,7 @@ from mnemic.errors import BadInput, NotFound, Refused
 from mnemic.knowledge.facet import Act, Facet, chosen, must_be_human, same
 from mnemic.knowledge.origin import checked, human, lowered, lowest
 from mnemic.ledger import canonical
+from mnemic.ledger.record import erasure_mac
 from mnemic.models.event import Change, Origin, Row
 from mnemic.models.semantic import DIARY_KINDS, Entry
 from mnemic.store import Transaction
@@ -32,7 +33,7 @@ CONTENT_CHARS = 20_000
 QUOTING = ("said", "delegated", "promised", "preference")
 """Kinds that can be the user's own words in the agent's diary."""
 QUOTE_SHARE = 0.8
-QUOTE_MESSAGES = 1_000
+QUOTE_MESSAGES = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,8 @@ class Diary(Facet):
         clean = cleaned(text, redact=self._redact)
         if not clean.text.strip():
             why = "only a recalled frame was given; it is in memory already" if clean.frames else "the text is empty"
-            return {"status": "nothing", "id": None, "seq": None, "redacted": clean.redacted, "reason": why}
+            return {"status": "nothing", "id": None, "seq": None, "redacted": clean.redacted, "reason": why,
+                    "extraction_due": False}  # fmt: skip
         now = self._now()
         if at is not None and at > now:
             raise BadInput(f"{iso(at)} lies ahead of now, {iso(now)}: the diary holds what was said and what happened")
@@ -92,6 +94,11 @@ class Diary(Facet):
         request = ["diary", {**asdict(draft), "at": at, "recorded_at": 0}]
 
         def do(act: Act) -> dict[str, Any]:
+            mac = erasure_mac(self._store.erasure_key, draft.content)
+            if self._store.was_erased(self._ns, mac) is not None:
+                why = "this text was erased and must not come back"
+                return {"status": "rejected", "id": None, "seq": None, "redacted": clean.redacted, "reason": why,
+                        "extraction_due": False}  # fmt: skip
             entry = replace(draft, id=act.tx.allocate("diary"))
             change = Change("diary", (entry.id,), None, asdict(entry))
             seq = act.record("diary", f"diary:{entry.id}", [change], note={"redacted": clean.redacted})
@@ -201,24 +208,30 @@ class Diary(Facet):
 
 
 def quotes(entry: str, message: str) -> bool:
-    """Whether an entry says what one sentence of a message says.
+    """Whether an entry says what one sentence of a message says, in the writer's own words there.
 
-    What stands in quotation marks must stand in the message word for word. Without any, four fifths of the entry's
-    content words must occur in one sentence, and it must be negated as the entry is.
+    What stands in quotation marks in the entry must stand in the message word for word. Without any, four fifths of
+    the entry's content words must occur in one sentence. Either way the sentence must be negated as the entry is.
+    What the message itself quotes (in quotation marks, after `>`, as code) are somebody else's words.
     """
+    said = [sentence for sentence in _SENTENCE.split(_QUOTED.sub(" ", _PASTED.sub("\n", message))) if sentence.strip()]
     quoted = [part for part in _QUOTED.findall(entry) if len(query_terms(part)) >= 2]
     if quoted:
-        whole = " " + " ".join(terms(message)) + " "
-        return all(" " + " ".join(phrase_terms(part)) + " " in whole or same(part) in same(message) for part in quoted)
+        pieces = [piece for part in quoted for piece in _SENTENCE.split(part) if terms(piece)]
+        return all(any(_stands(piece, sentence) for sentence in said) for piece in pieces)
     wanted = set(query_terms(entry)) - _REPORTING
     if len(wanted) < 2:
         return same(entry) == same(message)
-    for sentence in _SENTENCE.split(message):
-        have = set(terms(sentence))
-        enough = len(wanted & have) >= QUOTE_SHARE * len(wanted)
-        if enough and negated(entry) == negated(sentence):
-            return True
-    return False
+    return any(
+        len(wanted & set(terms(sentence))) >= QUOTE_SHARE * len(wanted) and negated(entry) == negated(sentence)
+        for sentence in said
+    )
+
+
+def _stands(piece: str, sentence: str) -> bool:
+    """Whether words stand in a sentence one after the other, and it denies what they deny."""
+    run, whole = f" {' '.join(phrase_terms(piece))} ", f" {' '.join(terms(sentence))} "
+    return (run in whole or same(piece) in same(sentence)) and negated(piece) == negated(sentence)
 
 
 def negated(text: str) -> bool:
@@ -250,6 +263,7 @@ def _found(row: Any, number: int) -> Entry:
 
 
 _QUOTED = re.compile("[\"“「『«]([^\"“”「」『』«»]{2,2000})[\"”」』»]")
+_PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]*>[^\n]*$", re.DOTALL | re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|[。！？；\n]+")
 _NEGATION = re.compile(
     r"\b(?:not|no|never|none|neither|nor|without|cannot|nobody|nothing|stopped|quit|hates?|no longer)\b|n't\b"

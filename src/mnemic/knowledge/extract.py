@@ -45,9 +45,8 @@ class Extractor(Facet):
         With `shown`, only these diary ids may be cited. Raises BadInput where the whole is not of this shape.
         """
         facts, concerns = _list(data, "proposals"), _list(data, "concerns")
-        unknown = sorted(set(data) - {"proposals", "concerns", "summary"})
-        if unknown:
-            raise BadInput(f"{unknown[0]!r} is unknown in an extraction: give proposals, concerns and summary")
+        if not {"proposals", "concerns"} & set(data):
+            raise BadInput("there is neither 'proposals' nor 'concerns' in this extraction: give at least one of them")
         if len(facts) + len(concerns) > MOST:
             raise BadInput(f"{len(facts) + len(concerns)} proposals are too many for one extraction: give at most {MOST}")
         summary = self._line(str(data.get("summary") or ""), "the summary", SUMMARY_CHARS)
@@ -70,7 +69,10 @@ class Extractor(Facet):
         receipt: dict[str, Any] = {
             "status": "stored" if applied else "rejected" if rejected else "nothing", "id": None, "seq": None,
             "applied": len(applied), "rejected": rejected, "summary": summary,
-            "receipts": [{"index": place, **outcome.json()} for place, outcome in enumerate(outcomes)],
+            "receipts": [
+                {"index": place, **outcome.json(), "ignored": _unknown(item, FACT_FIELDS + CONCERN_FIELDS)}
+                for place, (item, outcome) in enumerate(zip([*facts, *concerns], outcomes, strict=True))
+            ],
         }  # fmt: skip
         if not applied:
             return receipt
@@ -100,7 +102,6 @@ class Extractor(Facet):
             return Outcome(what, "rejected", reason=" ".join(str(error).split()))
 
     def _fact(self, act: Act, item: Mapping[str, Any], context: str, run: int, cited: list[int]) -> Outcome:
-        _known(item, FACT_FIELDS)
         action = _text(item, "action") or "state"
         if action not in ("state", "withdraw"):
             raise BadInput(f"action {action!r} is unknown: state (the default) or withdraw")
@@ -116,7 +117,6 @@ class Extractor(Facet):
         return act_on(act, asked, evidence, run)
 
     def _concern(self, act: Act, item: Mapping[str, Any], context: str, run: int, cited: list[int]) -> Outcome:
-        _known(item, CONCERN_FIELDS)
         number = item.get("concern_id")
         asked = self._concerns.matter(
             _text(item, "action") or "new", title=_text(item, "title"), background=_text(item, "background"),
@@ -163,10 +163,9 @@ def _text(item: Mapping[str, Any], name: str) -> str:
     return str(value)
 
 
-def _known(item: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    unknown = sorted(set(item) - set(names))
-    if unknown:
-        raise BadInput(f"{unknown[0]!r} is unknown here: give {', '.join(names)}")
+def _unknown(item: Any, names: tuple[str, ...]) -> list[str]:
+    """Fields of a proposal that mean nothing here; above all none can set an origin, a trust or a status of its own."""
+    return sorted(set(map(str, item)) - set(names)) if isinstance(item, Mapping) else []
 
 
 def _cited(item: Mapping[str, Any], shown: Collection[int] | None) -> list[int]:

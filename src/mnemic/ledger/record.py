@@ -7,6 +7,7 @@ after-images of every row it touches, and applies the after-images in the same t
 from __future__ import annotations
 
 import hashlib
+import hmac
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -253,6 +254,11 @@ def fold(state: State, changes: tuple[Change, ...]) -> None:
 def digest(text: str) -> str:
     """The SHA-256 of a text, in hexadecimal: how rows of truth name the text they mean."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def erasure_mac(key: bytes, text: str) -> str:
+    """The keyed digest by which an erased text is recognised without being kept."""
+    return hmac.new(key, digest(text).encode(), hashlib.sha256).hexdigest()
 
 
 def shown(event: Event) -> dict[str, Any]:

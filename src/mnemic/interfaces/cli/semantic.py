@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mnemic.errors import BadInput
+from mnemic.errors import BadInput, Refused
 from mnemic.interfaces.cli import render
 from mnemic.interfaces.cli.common import Json, Reason, emit, milliseconds, moment, opened, read, stdin
 
@@ -54,7 +54,9 @@ def diary_add(
             stdin() if text == "-" else text, kind=kind, session=session, tags=tag or (), context=context,
             at=milliseconds(memory, at), origin=origin, op_id=op_id,
         )  # fmt: skip
-    emit(row, as_json, render.entry_receipt)
+        emit(row, as_json, render.entry_receipt)
+    if row["status"] == "rejected":
+        raise Refused(row["reason"])
 
 
 @diary_app.command("list")
