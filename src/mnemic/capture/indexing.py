@@ -17,6 +17,7 @@ from mnemic.embed import Embedder, Vectors
 from mnemic.embed.base import BadVectors
 from mnemic.errors import ModelError
 from mnemic.models.document import Document, Node
+from mnemic.recall.codebook import seal
 from mnemic.store import EmbedderRow, Store, VectorRow
 from mnemic.text.passage import passage
 from mnemic.text.tokens import query_terms
@@ -59,6 +60,7 @@ class Indexer:
     ) -> Drained:
         """Index what is due, oldest first. A model that fails ends the run: the next document would fail too."""
         done = 0
+        spaces: set[str] = set()
         while limit is None or done < limit:
             batch = self._store.queue(ns, due=to_ms(self._clock.now()), limit=50)
             if not batch:
@@ -67,11 +69,14 @@ class Indexer:
                 error = self._index(space, waiting.document)
                 if error:
                     return Drained(done, 1, error)
+                spaces.add(space)
                 done += 1
                 if progress:
                     progress(done)
                 if limit is not None and done >= limit:
                     break
+        for space in sorted(spaces):
+            seal(self._store, space, self.row)
         return Drained(done)
 
     def _index(self, ns: str, number: int) -> str | None:

@@ -125,7 +125,6 @@ class SqliteTransaction:
     def erase_document(self, document: int, macs: Sequence[str], at: int) -> list[int]:
         """Remove all that a document left: tree, vectors, codes, texts, operations, payloads."""
         self.replace_nodes(document, ())
-        self._db.execute("DELETE FROM codes WHERE ns=?", (self._space,))
         self._db.execute("DELETE FROM queue WHERE document=?", (document,))
         self._db.execute("DELETE FROM operations WHERE ns=? AND document=?", (self._space, document))
         ids: list[Any] = [row[0] for row in self._db.execute(
