@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -139,8 +140,9 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for base in self._shelves.values():
-            self._prepare(base)
+        with _alone(folder):
+            for base in self._shelves.values():
+                self._prepare(base)
         self.store_id = self._meta("store_id", lambda: secrets.token_hex(16))
         self.erasure_key = bytes.fromhex(self._meta("erasure_key", lambda: secrets.token_hex(32)))
         self.tokenizer = self._meta("tokenizer", lambda: TOKENIZER)
@@ -258,6 +260,18 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
         """Close all files; a write-ahead log that nobody else uses is folded in."""
         for base in self._shelves.values():
             base.close()
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time: SQLite does not wait for the lock it needs to turn a file to WAL, it gives up at once."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system without locks: as before, the second of two may be refused
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def open_sqlite(folder: Path) -> SqliteStore:
