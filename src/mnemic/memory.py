@@ -21,7 +21,7 @@ from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting, Forgotten
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, open_embedder
-from mnemic.errors import BadInput, MnemicError, NotFound, Refused
+from mnemic.errors import BadInput, MnemicError, NotFound, Refused, StoreError
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.record import shown
 from mnemic.models.answer import Answer, Budget, Scope
@@ -124,11 +124,11 @@ class Memory:
         report = self._intake.capture(self.namespace, list(turns), session=session, context=context, origin=origin)
         if not index or not report.exchanges:
             return report
-        drained = self._indexer.drain(self.namespace)
-        if drained.error is None:
+        why = self._drain()
+        if why is None:
             return report
         queued = [
-            replace(item, status="queued", reason=drained.error) if item.status == "stored" else item
+            replace(item, status="queued", reason=why) if item.status == "stored" else item
             for item in report.receipts
         ]
         return replace(report, receipts=tuple(queued))
@@ -136,8 +136,15 @@ class Memory:
     def _indexed(self, receipt: Receipt) -> Receipt:
         if receipt.status != "stored":
             return receipt
-        drained = self._indexer.drain(self.namespace)
-        return receipt if drained.error is None else replace(receipt, status="queued", reason=drained.error)
+        why = self._drain()
+        return receipt if why is None else replace(receipt, status="queued", reason=why)
+
+    def _drain(self) -> str | None:
+        """Index what waits; why that could not be done, if so. What was acknowledged stays so, whatever fails here."""
+        try:
+            return self._indexer.drain(self.namespace).error
+        except StoreError as error:
+            return str(error)
 
     def observe(self, session: str, turn: Turn) -> None:
         """Take a turn of a running conversation; returns at once. A worker thread writes whole exchanges."""
@@ -257,7 +264,7 @@ class Memory:
             return self._forgetting.forget(self.namespace, path, reason=reason)
         done = self._forgetting.erase(self.namespace, path, reason=reason)
         self._store.settle_erasure()
-        self._indexer.drain(self.namespace)
+        self._drain()
         return done
 
     # the ledger
@@ -310,7 +317,7 @@ class Memory:
             for number in sorted(touched):
                 self._intake.replant(tx, self.namespace, number)
         self._ledger.committed(self.namespace, event)
-        self._indexer.drain(self.namespace)
+        self._drain()
         return {"undone": seq, "seq": event.seq, "path": shown(event)["path"], "changes": len(changes)}
 
     # care

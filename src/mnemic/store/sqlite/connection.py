@@ -24,6 +24,9 @@ from mnemic.errors import Conflict, Damaged, StoreError
 OLDEST_SAFE = 3_051_003
 """SQLite up to 3.51.2 can lose committed pages when two processes checkpoint (https://sqlite.org/wal.html)."""
 
+VFS = "cksmvfs"
+"""The layer below the engine: page checksums. Fault tests put one of their own on top of it."""
+
 BUSY_MS = 30_000
 LIMIT_BYTES = 64_000_000
 """The largest value a row may hold; a message's own limit is far lower."""
@@ -60,13 +63,16 @@ def translated(what: str) -> Iterator[None]:
             f"{what} is damaged ({error}): keep the file, run `mnemic doctor`, restore with `mnemic restore`"
         ) from error
     except apsw.FullError as error:
-        raise StoreError(f"{what}: the disk is full; nothing was stored, free some space and repeat") from error
+        raise StoreError(f"{what}: the disk is full, this was not stored: free some space and repeat") from error
     except apsw.ReadOnlyError as error:
         raise StoreError(f"{what} cannot be written: it is read-only; check its permissions") from error
     except apsw.IOError as error:
         if "checksum" in str(error).lower() or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
             raise Damaged(f"{what} has a damaged page: run `mnemic doctor`, restore with `mnemic restore`") from error
-        raise StoreError(f"{what}: the disk failed ({error}); whether the last write was kept is unknown") from error
+        raise StoreError(
+            f"{what}: the disk failed ({error}), the last write may be kept or not: look after the disk, open the home"
+            " again and repeat; what was kept is recognised"
+        ) from error
     except apsw.CantOpenError as error:
         raise StoreError(f"{what} cannot be opened: check that its folder exists and is yours") from error
     except apsw.Error as error:
@@ -80,7 +86,7 @@ def connect(path: Path, *, create: bool = True) -> apsw.Connection:
     _load_checksums()
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     with translated(path.name):
-        db = apsw.Connection(str(path), flags=flags, vfs="cksmvfs")
+        db = apsw.Connection(str(path), flags=flags, vfs=VFS)
         db.set_busy_timeout(BUSY_MS)
         db.limit(apsw.SQLITE_LIMIT_LENGTH, LIMIT_BYTES)
         if create and not db.pragma("schema_version"):
