@@ -33,8 +33,10 @@ from mnemic.models.document import Turn
 
 FRESH = 20
 """After so many rounds a new home is begun: checking one again and again would take all the time."""
-LONGEST = 0.25
-"""Seconds a writer may live; opening a new home takes up to a third of it."""
+LONGEST = 0.2
+"""Seconds that writers may live: in every fourth round from their start on, else from the first receipt of one."""
+PATIENCE = 30.0
+"""Seconds to wait for that receipt; a busy machine is no reason to kill a writer that has done nothing yet."""
 WORD = re.compile(r"\bw\d+x\d+x\d+[abc]\b")
 
 
@@ -99,11 +101,14 @@ def fork(home: Path, name: str) -> tuple[int, int]:
         os._exit(0)
 
 
-def kill(writers: Sequence[tuple[int, int]], seconds: float) -> list[list[str]]:
+def kill(writers: Sequence[tuple[int, int]], seconds: float, *, at_once: bool) -> list[list[str]]:
     """Let the writers live so long, kill them, and return what each had put into its pipe."""
-    end, said = time.monotonic() + seconds, {out: b"" for _, out in writers}
+    outs = [out for _, out in writers]
+    if not at_once:
+        select.select(outs, [], [], PATIENCE)
+    end, said = time.monotonic() + seconds, dict.fromkeys(outs, b"")
     while (left := end - time.monotonic()) > 0:
-        for out in select.select(list(said), [], [], left)[0]:
+        for out in select.select(outs, [], [], left)[0]:
             said[out] += os.read(out, 65_536)
     for child, _ in writers:
         os.kill(child, signal.SIGKILL)
@@ -146,7 +151,7 @@ def measure(folder: Path, rounds: int, writers: int, seed: int) -> Tally:
             home.mkdir()
         children = [fork(home, f"{number}x{n}") for n in range(writers)]
         fresh: set[str] = set()
-        for said in kill(children, draw.random() * LONGEST):
+        for said in kill(children, draw.random() * LONGEST, at_once=number % 4 == 0):
             tally.errors += [line for line in said if line.startswith("!")]
             fresh |= {line for line in said if WORD.fullmatch(line)}
             tally.early += not said
