@@ -48,7 +48,7 @@ class Memory:
     ) -> None:  # fmt: skip
         self.settings = settings
         self.namespace = settings.namespace
-        self.clock = clock or (FixedClock(settings.now) if settings.now else SystemClock())
+        self.clock = clock or _clock(settings)
         self.ids = ids or RandomIds()
         self._store = store or open_sqlite(settings.home)
         embed = settings.embed
@@ -342,27 +342,65 @@ class Memory:
     def doctor(self) -> dict[str, Any]:
         """Check everything that can be checked here, and say what to do about what is wrong."""
         from mnemic.store.sqlite.connection import engine
-        from mnemic.text.tokens import TOKENIZER
 
-        problems = self._store.check()
-        for name in self._store.namespaces():
-            verdict = self._ledger.verify(name)
-            if not verdict.ok:
-                problems.append(f"ledger of {name!r}: {verdict.problem}")
-        if self._store.tokenizer != TOKENIZER:
-            problems.append("the full text was made by another tokenizer: run `mnemic reindex`")
-        notes = []
-        failed = [row for _, row in self._store.queue(None, limit=10_000) if row.state == "failed"]
-        if failed:
-            notes.append(f"{len(failed)} documents wait for vectors: {failed[0].error}")
+        problems, notes = self._store.check(), list[str]()
+        for look in (self._ledger_problems, self._text_problems):
+            try:
+                problems += look()
+            except StoreError as error:
+                problems.append(str(error))
+        try:
+            notes += self._queue_notes()
+        except StoreError as error:
+            problems.append(str(error))
         if self._ledger.witness.problem:
             notes.append(self._ledger.witness.problem)
         if self.last_error:
             notes.append(f"the last capture failed: {self.last_error}")
         if self._embedder.identity.startswith("hashing/"):
             notes.append("words only: for recall by meaning, pip install 'mnemic[onnx]' and set a model")
+        problems = list(dict.fromkeys(problems))
         return {"ok": not problems, "problems": problems, "notes": notes, "sqlite": engine(),
                 "embedder": self._embedder.identity}  # fmt: skip
+
+    def _ledger_problems(self) -> list[str]:
+        found: list[str] = []
+        for name in self._store.namespaces():
+            try:
+                verdict = self._ledger.verify(name)
+            except StoreError as error:
+                found.append(f"ledger of {name!r} cannot be read: {error}")
+                continue
+            if not verdict.ok:
+                found.append(f"ledger of {name!r}: {verdict.problem}: restore a backup with `mnemic restore FILE`")
+        return found
+
+    def _text_problems(self) -> list[str]:
+        from mnemic.text.tokens import TOKENIZER
+
+        same = self._store.tokenizer == TOKENIZER
+        return [] if same else ["the full text was made by another tokenizer: run `mnemic reindex`"]
+
+    def _queue_notes(self) -> list[str]:
+        failed = [row for _, row in self._store.queue(None, limit=10_000) if row.state == "failed"]
+        return [f"{len(failed)} documents wait for vectors: {failed[0].error}"] if failed else []
+
+    @classmethod
+    def examine(
+        cls, home: str | Path | None = None, *, namespace: str | None = None, environ: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        """`doctor` for a home that may be too damaged to be opened: then each of its files is checked by itself."""
+        try:
+            with cls.open(home, namespace=namespace, environ=environ) as memory:
+                return memory.doctor()
+        except StoreError as error:
+            from mnemic.store.sqlite.checks import examine_home
+            from mnemic.store.sqlite.connection import engine
+
+            settings = load(dict(os.environ) if environ is None else environ, home=home, namespace=namespace)
+            problems = examine_home(settings.home) or [str(error)]
+            notes = ["the home does not open: its ledgers were not checked"]
+            return {"ok": False, "problems": problems, "notes": notes, "sqlite": engine(), "embedder": None}
 
     def reindex(self, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
         """Make trees, full text and missing vectors anew from what is stored. Recall answers the same afterwards."""
@@ -386,27 +424,45 @@ class Memory:
 
     def restore(self, source: str | Path, *, reason: str = "") -> dict[str, Any]:
         """Put a backup in place of the home; what stood there is kept beside it. Nobody else may have the home open."""
-        home = self.settings.home
-        stamp = self.clock.now().strftime("%Y%m%dT%H%M%S")
-        fresh, kept = home / f".restore-{self.ids.token(4)}", home / f"before-restore-{stamp}-{self.ids.token(2)}"
-        fresh.mkdir(mode=0o700)
-        try:
-            backups.unpack(Path(source).expanduser().absolute(), fresh)
-            self.close()
-            backups.swap(fresh, home, kept)
-        finally:
-            for leftover in fresh.glob("*"):
-                leftover.unlink()
-            fresh.rmdir()
-        with Memory(self.settings, embedder=self._embedder, clock=self.clock, ids=self.ids,
-                    witness=self._ledger.witness) as memory:  # fmt: skip
-            for name in memory._store.namespaces():
-                memory.within(name).accept(reason=reason or f"restored from {Path(source).name}")
-            verdict = memory.verify()
-        if not verdict.ok:
-            raise MnemicError(
-                f"restored, but the ledger does not verify: {verdict.problem}; the old files are in {str(kept)!r}"
-            )
-        return {"ok": True, "kept": str(kept), "checked": verdict.checked}
+        parts = dict(embedder=self._embedder, clock=self.clock, ids=self.ids, witness=self._ledger.witness)
+        return _restored(self.settings, Path(source), reason, self.close, parts)
+
+    @classmethod
+    def recover(
+        cls, source: str | Path, home: str | Path | None = None, *, namespace: str | None = None,
+        environ: dict[str, str] | None = None, reason: str = "",
+    ) -> dict[str, Any]:  # fmt: skip
+        """`restore` for a home that may be too damaged to be opened, or not be there at all."""
+        settings = load(dict(os.environ) if environ is None else environ, home=home, namespace=namespace)
+        return _restored(settings, Path(source), reason, lambda: None, {})
 
 
+def _clock(settings: Settings) -> Clock:
+    return FixedClock(settings.now) if settings.now else SystemClock()
+
+
+def _restored(
+    settings: Settings, source: Path, reason: str, close: Callable[[], None], parts: dict[str, Any]
+) -> dict[str, Any]:
+    """Unpack and check a backup beside the home, close it, swap the files, and check again. `parts` replace the seams."""
+    clock, ids = parts.get("clock") or _clock(settings), parts.get("ids") or RandomIds()
+    home, stamp = settings.home, clock.now().strftime("%Y%m%dT%H%M%S")
+    fresh, kept = home / f".restore-{ids.token(4)}", home / f"before-restore-{stamp}-{ids.token(2)}"
+    fresh.mkdir(mode=0o700, parents=True)
+    try:
+        backups.unpack(source.expanduser().absolute(), fresh)
+        close()
+        backups.swap(fresh, home, kept)
+    finally:
+        for leftover in fresh.glob("*"):
+            leftover.unlink()
+        fresh.rmdir()
+    with Memory(settings, **parts) as memory:
+        for name in memory._store.namespaces():
+            memory.within(name).accept(reason=reason or f"restored from {source.name}")
+        verdict = memory.verify()
+    if not verdict.ok:
+        raise MnemicError(
+            f"restored, but the ledger does not verify: {verdict.problem}; the old files are in {str(kept)!r}"
+        )
+    return {"ok": True, "kept": str(kept), "checked": verdict.checked}

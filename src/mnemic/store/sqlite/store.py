@@ -12,12 +12,12 @@ from typing import Any
 
 import apsw
 
-from mnemic.errors import StoreError
+from mnemic.errors import Damaged, StoreError
 from mnemic.models.event import Change, Event, Head, Row
 from mnemic.store.base import CodeBlock, NewNode, VectorRow
 from mnemic.store.schema import TRUTH
-from mnemic.store.sqlite import backups, events, migrations, nodes, truth, vectors
-from mnemic.store.sqlite.connection import Database, connect, translated
+from mnemic.store.sqlite import backups, checks, events, migrations, nodes, truth, vectors
+from mnemic.store.sqlite.connection import RESTORE, Database, connect, translated
 from mnemic.store.sqlite.documents import Documents
 from mnemic.store.sqlite.events import Events
 from mnemic.store.sqlite.nodes import Nodes
@@ -140,12 +140,30 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        with _alone(folder):
-            for base in self._shelves.values():
-                self._prepare(base)
+        try:
+            with _alone(folder):
+                self._prepare_all()
+        except BaseException:
+            self.close()
+            raise
         self.store_id = self._meta("store_id", lambda: secrets.token_hex(16))
         self.erasure_key = bytes.fromhex(self._meta("erasure_key", lambda: secrets.token_hex(32)))
         self.tokenizer = self._meta("tokenizer", lambda: TOKENIZER)
+
+    def _prepare_all(self) -> None:
+        """Make or upgrade the three files; one that is gone from a finished home is never replaced by an empty one.
+
+        A new home is finished when its id stands in the hot shelf, which is made first.
+        """
+        hot, *others = self._shelves.values()
+        if not _begun(hot) and any(base.path.exists() for base in others):
+            raise _gone(hot)
+        self._prepare(hot)
+        finished = hot.row("SELECT 1 FROM meta WHERE key='store_id'") is not None
+        for base in others:
+            if finished and not _begun(base):
+                raise _gone(base)
+            self._prepare(base)
 
     def _prepare(self, base: Database) -> None:
         known = base.path.exists()
@@ -236,16 +254,7 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
 
     def check(self) -> list[str]:
         """Let the engine check every page (checksums are verified on the way) and the full-text index."""
-        found: list[str] = []
-        for base in self._shelves.values():
-            try:
-                problems = [row[0] for row in base.rows("PRAGMA quick_check(5)")]
-                found += [f"{base.path.name}: {problem}" for problem in problems if problem != "ok"]
-                with base.transaction() as db:
-                    db.execute("INSERT INTO fulltext(fulltext) VALUES('integrity-check')")
-            except StoreError as error:
-                found.append(str(error))
-        return found
+        return [problem for base in self._shelves.values() for problem in checks.examine(base)]
 
     def sizes(self) -> dict[str, int]:
         """Bytes on disk of the three files and their logs, by stat alone: opening them would drop SQLite's locks."""
@@ -260,6 +269,16 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
         """Close all files; a write-ahead log that nobody else uses is folded in."""
         for base in self._shelves.values():
             base.close()
+
+
+def _begun(base: Database) -> bool:
+    """Whether a file is there and has a schema."""
+    with translated(base.path.name):
+        return base.path.exists() and migrations.version(base.connection()) > 0
+
+
+def _gone(base: Database) -> Damaged:
+    return Damaged(f"{base.path.name} is missing or empty, the rest of the home is there: put it back, or {RESTORE}")
 
 
 @contextmanager
