@@ -21,9 +21,10 @@ from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting, Forgotten
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, open_embedder
-from mnemic.errors import BadInput, MnemicError, NotFound, Refused, StoreError
+from mnemic.errors import BadInput, Damaged, MnemicError, NotFound, Refused, StoreError
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.record import shown
+from mnemic.ledger.served import checked
 from mnemic.models.answer import Answer, Budget, Scope
 from mnemic.models.document import Turn
 from mnemic.models.event import Draft, Head, Origin, Verdict
@@ -194,7 +195,10 @@ class Memory:
         return frames.render(items, self.ids.token(8), max_chars=FRAME_CHARS) if items else ""
 
     def show(self, path: str) -> dict[str, Any]:
-        """A document or a node with its source text, neighbours and history. Raises NotFound."""
+        """A document or a node with its source text, neighbours and history.
+
+        Raises NotFound, and Damaged where a text is not what was recorded.
+        """
         ns = self.namespace
         document = self._store.document(ns, path)
         node = self._store.node(ns, path)
@@ -206,6 +210,7 @@ class Memory:
         messages = self._store.messages(ns, document=document.id)
         ids = sorted({n.text_id for n in nodes if n.text_id is not None})
         bodies = self._store.texts(ns, ids, document.shelf)
+        checked(self._store, ns, document.id, document.path, bodies)
         if node is not None and node.text_id is not None and path != document.path:
             text = bodies.get(node.text_id, "")[node.start : node.end]
         elif messages:
@@ -403,18 +408,26 @@ class Memory:
             return {"ok": False, "problems": problems, "notes": notes, "sqlite": engine(), "embedder": None}
 
     def reindex(self, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
-        """Make trees, full text and missing vectors anew from what is stored. Recall answers the same afterwards."""
+        """Make trees, full text and missing vectors anew from what is stored. Recall answers the same afterwards.
+
+        A document whose text is not what was recorded keeps the tree it has, and is named in `damaged`.
+        """
         ns, after, done = self.namespace, 0, 0
+        damaged: list[str] = []
         while batch := self._store.documents(ns, after=after, limit=500):
             for document in batch:
-                with self._store.write(ns) as tx:
-                    self._intake.replant(tx, ns, document.id)
+                try:
+                    with self._store.write(ns) as tx:
+                        self._intake.replant(tx, ns, document.id)
+                except Damaged:
+                    damaged.append(document.path)
                 after, done = document.id, done + 1
                 if progress:
                     progress(done)
         rows = self._store.rebuild_fulltext()
         drained = self._indexer.drain(ns)
-        return {"documents": done, "fulltext": rows, "embedded": drained.indexed, "error": drained.error}
+        return {"documents": done, "fulltext": rows, "embedded": drained.indexed, "error": drained.error,
+                "damaged": damaged}  # fmt: skip
 
     def backup(self, target: str | Path) -> dict[str, Any]:
         """Write a verified copy of the whole home."""

@@ -153,12 +153,3 @@ def test_what_is_not_there_cannot_be_undone(home: Home) -> None:
     home.forgetting.erase("default", "/notes/t", reason="")
     with pytest.raises(Refused, match="its content was erased"):
         home.undo(1)
-
-
-def test_a_served_row_is_checked_against_its_entry(home: Home) -> None:
-    home.remember("walrus", title="T")
-    row = home.store.row("default", "documents", ("/notes/t",))
-    assert row is not None
-    assert home.ledger.check_served("default", "documents", ("/notes/t",), row, 1)
-    assert not home.ledger.check_served("default", "documents", ("/notes/t",), {**row, "title": "x"}, 1)
-    assert not home.ledger.check_served("default", "documents", ("/notes/t",), row, 2)

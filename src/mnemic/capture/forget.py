@@ -19,6 +19,7 @@ from mnemic.errors import NotFound
 from mnemic.ledger import Ledger
 from mnemic.ledger.chain import changes_of, opened
 from mnemic.ledger.record import digest
+from mnemic.ledger.served import checked
 from mnemic.models.document import Document, Message, Node
 from mnemic.models.event import Actor, Change, Draft, Event
 from mnemic.store import Store, Transaction
@@ -218,6 +219,7 @@ class Forgetting:
         bodies = self._store.texts(ns, ids, document.shelf)
         if node.text_id is None or node.path == document.path:
             return self._whole(ns, document)
+        checked(self._store, ns, document.id, document.path, bodies)  # or a digest of what was changed would be recorded
         body = bodies[node.text_id]
         if node.kind == "message":
             rest = [item for item in messages if item.seq != node.message]

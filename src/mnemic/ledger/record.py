@@ -191,15 +191,6 @@ class Ledger:
                 return f"the text of {name} {_shown((name, key))} {what} behind the ledger's back"
         return None
 
-    def check_served(self, namespace: str, table: str, key: tuple[str | int, ...], row: Row, seq: int) -> bool:
-        """Whether a row that is about to be served is what entry `seq` made it."""
-        event = self.store.event(namespace, seq)
-        if event is None or event.payload is None:
-            return False
-        if not _content_holds(event) or leaf_hash(namespace, event) != event.hash:
-            return False
-        return any(c.table == table and c.key == key and c.after == row for c in changes_of(event.payload))
-
     # taking back
 
     def undo(self, tx: Transaction, namespace: str, seq: int, *, actor: str, reason: str) -> tuple[Event, list[Change]]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mnemic.clock import Clock, to_ms
 from mnemic.embed import Embedder
 from mnemic.errors import BadInput, ModelError
+from mnemic.ledger.served import NEXT, intact
 from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
 from mnemic.models.document import SHELVES
 from mnemic.recall.index import VectorIndex
@@ -399,7 +400,9 @@ class Recall:
         room, omitted = budget.chars, 0
         for place in chosen:
             item = units[place].shown
-            text = self._text(run, item)
+            text = self._served(run, item)
+            if text is None:
+                continue
             if len(text) > budget.node_chars:
                 text = text[: max(1, budget.node_chars - 1)].rstrip() + "…"
             if len(text) > room:
@@ -417,8 +420,15 @@ class Recall:
         return "archive" if any(item.path == p or item.path.startswith(p + "/") for p in run.forgotten) else "active"
 
     def _text(self, run: _Run, item: Found) -> str:
-        body = self._store.text(run.ns, item.text_id, item.shelf) if item.text_id is not None else None
-        return (body or "")[item.start : item.reach].strip()
+        return _part(item, self._store.text(run.ns, item.text_id, item.shelf) if item.text_id is not None else None)
+
+    def _served(self, run: _Run, item: Found) -> str | None:
+        """The text to show, or None where it is not what was recorded."""
+        bodies = self._store.texts(run.ns, [item.text_id or 0], item.shelf)
+        if bodies and intact(self._store, run.ns, item.document, bodies):
+            return _part(item, bodies[item.text_id or 0])
+        run.degraded.append(f"{item.path} is not served: its text is not what was recorded; {NEXT}")
+        return None
 
     # explaining
 
@@ -448,6 +458,10 @@ class Recall:
         if outcome:
             return WhyNot(path, "diversity", outcome, signals)
         return WhyNot(path, "budget", "better hits filled the answer, or it was returned", signals)
+
+
+def _part(item: Found, body: str | None) -> str:
+    return (body or "")[item.start : item.reach].strip()
 
 
 def _narrowed(scope: Scope, query: Query) -> Scope:
