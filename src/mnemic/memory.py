@@ -381,10 +381,10 @@ class Memory:
         return found
 
     def _text_problems(self) -> list[str]:
-        from mnemic.text.tokens import TOKENIZER
+        from mnemic.text.tokens import tokenizer
 
-        same = self._store.tokenizer == TOKENIZER
-        return [] if same else ["the full text was made by another tokenizer: run `mnemic reindex`"]
+        was, now = self._store.tokenizer, tokenizer()
+        return [] if was == now else [f"the full text was made by {was!r}, this is {now!r}: run `mnemic reindex`"]
 
     def _queue_notes(self) -> list[str]:
         failed = [row for _, row in self._store.queue(None, limit=10_000) if row.state == "failed"]

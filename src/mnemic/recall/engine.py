@@ -42,6 +42,11 @@ DUPLICATE = 0.85
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|we|our|us)\b|我", re.IGNORECASE)
 SECOND_PERSON = re.compile(r"\b(you|your|yours)\b|你", re.IGNORECASE)
 ORIGINS = {"user": "user", "assistant": "agent", "tool": "tool", "function": "tool"}
+Fate = tuple[str, str]
+"""The stage at which a unit's way ended, and why."""
+BELOW: Fate = ("floor", "its score lies below the floor")
+RETURNED: Fate = ("returned", "it is in the answer")
+CROWDED: Fate = ("budget", "better hits filled the answer: ask for more nodes or characters")
 Reranker = Callable[[str, Sequence[str]], Sequence[float]]
 
 
@@ -108,7 +113,8 @@ class Recall:
         chosen, dropped = self._diverse(run, units, good, budget or Budget())
         hits, omitted = self._fit(run, units, chosen, total, parts, budget or Budget())
         _lap(run, "select", started)
-        fate = {units[place].shown.path: "floor" for place in order if place not in set(good)} | dropped
+        fate = {units[place].shown.path: BELOW for place in order if place not in set(good)}
+        fate |= {path: ("diversity", why) for path, why in dropped.items()} | {hit.path: RETURNED for hit in hits}
         reason = None if hits else "nothing reaches the floor: that it is not recorded does not mean it never happened"
         left = max(0, len(good) - len(dropped) - len(hits)) if hits else omitted
         return replace(
@@ -433,12 +439,12 @@ class Recall:
     # explaining
 
     def _why(
-        self, run: _Run, paths: Sequence[str], units: list[Unit], fate: dict[str, str], scores: dict[str, float]
+        self, run: _Run, paths: Sequence[str], units: list[Unit], fate: dict[str, Fate], scores: dict[str, float]
     ) -> tuple[WhyNot, ...]:
         return tuple(self._why_one(run, path, units, fate, scores) for path in paths)
 
     def _why_one(
-        self, run: _Run, path: str, units: list[Unit], fate: dict[str, str], scores: dict[str, float]
+        self, run: _Run, path: str, units: list[Unit], fate: dict[str, Fate], scores: dict[str, float]
     ) -> WhyNot:
         inside = [unit for unit in units if any(n.path == path or n.path.startswith(path + "/") for n in unit.nodes)]
         inside += [unit for unit in units if unit not in inside and path.startswith(unit.shown.path + "/")]
@@ -452,12 +458,7 @@ class Recall:
         refused = next((run.refused[n.path] for n in unit.nodes if n.path in run.refused), None)
         if not unit.wanted:
             return WhyNot(path, "scope", refused or "only its neighbours matched", signals)
-        outcome = fate.get(unit.shown.path)
-        if outcome == "floor":
-            return WhyNot(path, "floor", "its score lies below the floor", signals)
-        if outcome:
-            return WhyNot(path, "diversity", outcome, signals)
-        return WhyNot(path, "budget", "better hits filled the answer, or it was returned", signals)
+        return WhyNot(path, *fate.get(unit.shown.path, CROWDED), signals)
 
 
 def _part(item: Found, body: str | None) -> str:

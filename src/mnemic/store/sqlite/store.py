@@ -23,7 +23,7 @@ from mnemic.store.sqlite.events import Events
 from mnemic.store.sqlite.nodes import Nodes
 from mnemic.store.sqlite.shelves import in_list
 from mnemic.store.sqlite.vectors import Vectors
-from mnemic.text.tokens import TOKENIZER
+from mnemic.text.tokens import tokenizer
 
 
 class SqliteTransaction:
@@ -148,7 +148,7 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
             raise
         self.store_id = self._meta("store_id", lambda: secrets.token_hex(16))
         self.erasure_key = bytes.fromhex(self._meta("erasure_key", lambda: secrets.token_hex(32)))
-        self.tokenizer = self._meta("tokenizer", lambda: TOKENIZER)
+        self.tokenizer = self._meta("tokenizer", tokenizer)
 
     def _prepare_all(self) -> None:
         """Make or upgrade the three files; one that is gone from a finished home is never replaced by an empty one.
@@ -248,8 +248,8 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
         for base in self._shelves.values():
             with base.transaction() as db:
                 total += nodes.rebuild_fulltext(db)
-        self.set_meta("tokenizer", TOKENIZER)
-        self.tokenizer = TOKENIZER
+        self.tokenizer = tokenizer()
+        self.set_meta("tokenizer", self.tokenizer)
         return total
 
     def check(self) -> list[str]:
