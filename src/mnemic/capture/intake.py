@@ -113,6 +113,14 @@ class Intake:
         if found[0] != request:
             raise Conflict(f"operation {op_id!r} was already used for another text: choose a fresh --op-id")
         first = Receipt(**json.loads(found[1]))
+        event = self._store.event(ns, first.seq) if first.seq else None
+        undo = self._ledger.undone_by(ns, event) if event else None
+        if undo:
+            why = (
+                f"operation {op_id} was done and then undone in entry {undo}: `mnemic undo {undo}` brings it back,"
+                " a fresh --op-id stores it anew"
+            )
+            return Receipt("rejected", redacted=first.redacted, reason=why, op_id=op_id)
         return replace(first, status="duplicate", reason=f"operation {op_id} was already done")
 
     def _known(self, ns: str, note: Note, clean: Cleaned, title: str) -> Receipt | None:

@@ -253,6 +253,10 @@ class Store(Protocol):
 
     def texts(self, ns: str, text_ids: Sequence[int], shelf: str = "hot") -> dict[int, str]: ...
 
+    def left_texts(self, ns: str) -> list[int]:
+        """Ids of the documents that are gone and whose texts are still there: an undo takes out rows of truth only."""
+        ...
+
     def text_digests(self, ns: str, document: int) -> dict[int, str]:
         """The digests that rows of truth name for the texts of a document now in use."""
         ...
