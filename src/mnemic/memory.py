@@ -21,7 +21,7 @@ from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting, Forgotten
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, open_embedder
-from mnemic.errors import BadInput, Damaged, MnemicError, NotFound, Refused, StoreError
+from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, NotFound, Refused, StoreError
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.record import shown
 from mnemic.ledger.served import checked
@@ -264,13 +264,21 @@ class Memory:
     # forgetting
 
     def forget(self, path: str, *, erase: bool = False, reason: str = "") -> Forgotten:
-        """Hide a path from recall, or erase it for good. Raises NotFound."""
-        if not erase:
-            return self._forgetting.forget(self.namespace, path, reason=reason)
-        done = self._forgetting.erase(self.namespace, path, reason=reason)
-        self._store.settle_erasure()
-        self._drain()
+        """Hide a path from recall, or erase it for good; both work on a full disk. Raises NotFound."""
+        try:
+            done = self._forget(path, erase, reason)
+        except DiskFull:
+            if not self._store.give_room():
+                raise
+            done = self._forget(path, erase, reason)
+        if erase:
+            self._store.settle_erasure()
+            self._drain()
         return done
+
+    def _forget(self, path: str, erase: bool, reason: str) -> Forgotten:
+        act = self._forgetting.erase if erase else self._forgetting.forget
+        return act(self.namespace, path, reason=reason)
 
     # the ledger
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -32,6 +33,8 @@ class Disk:
     lasting: bool = False
     """Whether everything after the k-th fails too, as on a disk that stays full."""
     make: Callable[[], apsw.Error] = full
+    held: Path | None = None
+    """A disk that is full for as long as this file is there."""
     count: int = 0
     failed: int = 0
 
@@ -39,9 +42,11 @@ class Disk:
         self.what, self.fail_at, self.make, self.lasting, self.count, self.failed = what, at, make, lasting, 0, 0
 
     def calm(self) -> None:
-        self.fail_at = 0
+        self.fail_at, self.held = 0, None
 
     def step(self, what: str) -> None:
+        if self.held and what == "write" and self.held.exists():
+            raise full()
         if not self.fail_at or what != self.what:
             return
         self.count += 1

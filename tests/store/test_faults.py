@@ -12,7 +12,7 @@ import pytest
 
 from mnemic import Memory
 from mnemic.clock import FixedClock
-from mnemic.errors import StoreError
+from mnemic.errors import DiskFull, StoreError
 from mnemic.models.document import Turn
 from mnemic.store.sqlite import connection
 from tests.store.faults import DISK, broken, full, install
@@ -61,7 +61,7 @@ def test_a_disk_that_fails_leaves_all_or_nothing_and_the_repetition_one_copy(
 ) -> None:
     for k in range(1, 200):
         folder = seed.with_name(f"k{k}")
-        shutil.copytree(seed, folder)
+        shutil.copytree(seed, folder, ignore=shutil.ignore_patterns("reserve"))
         memory = opened(folder)
         DISK.arm(what, k, make, lasting=lasting)
         try:
@@ -85,3 +85,20 @@ def test_a_disk_that_fails_leaves_all_or_nothing_and_the_repetition_one_copy(
         if not struck:
             break
     assert not struck and k > 2
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_on_a_full_disk_a_note_can_still_be_forgotten_and_erased(seed: Path, erase: bool) -> None:
+    held = seed / "home" / "reserve"
+    with opened(seed) as memory:
+        DISK.held = held
+        with pytest.raises(DiskFull):
+            memory.remember("The quokka smiles.")
+        assert memory.recall("walrus").hits
+        assert memory.forget("/notes/walrus", erase=erase).documents == 1
+        assert not held.exists()
+        DISK.calm()
+        assert memory.recall("walrus").hits == ()
+        assert memory.verify().ok
+    with opened(seed):
+        assert held.stat().st_size == 2 << 20

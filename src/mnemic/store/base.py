@@ -208,6 +208,10 @@ class Store(Protocol):
         """Fold the write-ahead log in, so that erased bytes are in no file; why not, if it could not be done now."""
         ...
 
+    def give_room(self) -> bool:
+        """Give up what was kept free for a full disk, so that an erasure can go through; whether there was any."""
+        ...
+
     def rebuild_fulltext(self) -> int:
         """Make all full-text rows anew from the nodes' texts, on every shelf; returns how many."""
         ...

@@ -19,7 +19,7 @@ from typing import Any
 import apsw
 import apsw.sqlite_extra
 
-from mnemic.errors import Conflict, Damaged, StoreError
+from mnemic.errors import Conflict, Damaged, DiskFull, StoreError
 
 OLDEST_SAFE = 3_051_003
 """SQLite up to 3.51.2 can lose committed pages when two processes checkpoint (https://sqlite.org/wal.html)."""
@@ -28,6 +28,7 @@ VFS = "cksmvfs"
 """The layer below the engine: page checksums. Fault tests put one of their own on top of it."""
 
 RESTORE = "restore a backup with `mnemic restore FILE`"
+FULL = "the disk is full, this was not stored: free some space and repeat"
 BUSY_MS = 30_000
 LIMIT_BYTES = 64_000_000
 """The largest value a row may hold; a message's own limit is far lower."""
@@ -62,10 +63,12 @@ def translated(what: str) -> Iterator[None]:
     except (apsw.CorruptError, apsw.NotADBError) as error:
         raise Damaged(f"{what} is damaged ({error}): keep the file, and {RESTORE}") from error
     except apsw.FullError as error:
-        raise StoreError(f"{what}: the disk is full, this was not stored: free some space and repeat") from error
+        raise DiskFull(f"{what}: {FULL}") from error
     except apsw.ReadOnlyError as error:
         raise StoreError(f"{what} cannot be written: it is read-only; check its permissions") from error
     except apsw.IOError as error:
+        if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
+            raise DiskFull(f"{what}: {FULL}") from error
         if "checksum" in str(error).lower() or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
             raise Damaged(f"{what} has a damaged page: keep the file, and {RESTORE}") from error
         raise StoreError(

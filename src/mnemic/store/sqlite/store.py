@@ -12,11 +12,11 @@ from typing import Any
 
 import apsw
 
-from mnemic.errors import Damaged, StoreError
+from mnemic.errors import Damaged, DiskFull, StoreError
 from mnemic.models.event import Change, Event, Head, Row
 from mnemic.store.base import CodeBlock, NewNode, VectorRow
 from mnemic.store.schema import TRUTH
-from mnemic.store.sqlite import backups, checks, events, migrations, nodes, truth, vectors
+from mnemic.store.sqlite import backups, checks, events, migrations, nodes, reserve, truth, vectors
 from mnemic.store.sqlite.connection import RESTORE, Database, connect, translated
 from mnemic.store.sqlite.documents import Documents
 from mnemic.store.sqlite.events import Events
@@ -146,6 +146,7 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
         except BaseException:
             self.close()
             raise
+        reserve.hold(folder)
         self.store_id = self._meta("store_id", lambda: secrets.token_hex(16))
         self.erasure_key = bytes.fromhex(self._meta("erasure_key", lambda: secrets.token_hex(32)))
         self.tokenizer = self._meta("tokenizer", tokenizer)
@@ -242,6 +243,10 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
             return f"{', '.join(waiting)} has readers: the erased bytes leave its log when they are done"
         return None
 
+    def give_room(self) -> bool:
+        """Give up the room that was kept for a full disk; whether there was any."""
+        return reserve.release(self.folder)
+
     def rebuild_fulltext(self) -> int:
         """Make all full-text rows anew, one shelf after the other, each in one transaction."""
         total = 0
@@ -299,4 +304,9 @@ def open_sqlite(folder: Path) -> SqliteStore:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{str(folder)!r} cannot be a home ({error.strerror}): name a folder with --home") from error
-    return SqliteStore(folder)
+    try:
+        return SqliteStore(folder)
+    except DiskFull:
+        if not reserve.release(folder):
+            raise
+        return SqliteStore(folder)
