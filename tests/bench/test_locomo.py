@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from bench.locomo import conversations, evidence, grade, measure
+from mnemic.embed import HashingEmbedder
 
 TALK: dict[str, Any] = {
     "sample_id": "tiny",
@@ -58,7 +59,7 @@ def test_a_ranking_is_graded_as_by_hand() -> None:
 def test_the_report_has_its_shape_and_the_values_found_by_hand() -> None:
     report = measure(conversations([TALK]), scoring="structure", environ={})
     assert list(report) == ["questions", "turn", "by_category", "baseline", "embedder", "scoring"]
-    assert (report["questions"], report["embedder"]) == (2, "hashing/fnv1a@256+none")
+    assert (report["questions"], report["embedder"]) == (2, HashingEmbedder(256).identity)
     assert report["by_category"]["single-hop"]["mrr"] == 1.0
     assert report["by_category"]["multi-hop"]["mrr"] == 1.0
     # Plain words find the cat, and of the other two turns only the one with a shared word: (1 + 1/2) / 2.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from mnemic.clock import Clock, to_ms
 from mnemic.embed import Embedder
 from mnemic.errors import BadInput, ModelError
+from mnemic.ledger.served import NEXT, intact
 from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
 from mnemic.models.document import SHELVES
 from mnemic.recall.index import VectorIndex
@@ -43,6 +44,11 @@ DUPLICATE = 0.85
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|we|our|us)\b|我", re.IGNORECASE)
 SECOND_PERSON = re.compile(r"\b(you|your|yours)\b|你", re.IGNORECASE)
 ORIGINS = {"user": "user", "assistant": "agent", "tool": "tool", "function": "tool"}
+Fate = tuple[str, str]
+"""The stage at which a unit's way ended, and why."""
+BELOW: Fate = ("floor", "its score lies below the floor")
+RETURNED: Fate = ("returned", "it is in the answer")
+CROWDED: Fate = ("budget", "better hits filled the answer: ask for more nodes or characters")
 Reranker = Callable[[str, Sequence[str]], Sequence[float]]
 
 
@@ -132,7 +138,10 @@ class Recall:
         hits, omitted = self._fit(run, units, chosen, total, parts, budget)
         _lap(run, "select", started)
         kept = set(good)
-        fate = {place: "floor" for place in order if place not in kept} | dropped
+        fate: dict[int, Fate] = {place: BELOW for place in order if place not in kept}
+        fate |= {place: ("diversity", why) for place, why in dropped.items()}
+        shown = {hit.path for hit in hits}
+        fate |= {place: RETURNED for place in chosen if units[place].best.path in shown}
         reason = None if hits else "nothing reaches the floor: that it is not recorded does not mean it never happened"
         left = max(0, len(good) - len(dropped) - len(hits)) if hits else omitted
         return replace(
@@ -445,7 +454,9 @@ class Recall:
         room, omitted = budget.chars, 0
         for place in chosen:
             item = units[place].best
-            text = self._text(run, item)
+            text = self._served(run, item)
+            if text is None:
+                continue
             if len(text) > budget.node_chars:
                 text = text[: max(1, budget.node_chars - 1)].rstrip() + "…"
             if len(text) > room:
@@ -463,17 +474,24 @@ class Recall:
         return "archive" if any(item.path == p or item.path.startswith(p + "/") for p in run.forgotten) else "active"
 
     def _text(self, run: _Run, item: Found) -> str:
-        body = self._store.text(run.ns, item.text_id, item.shelf) if item.text_id is not None else None
-        return (body or "")[item.start : item.reach].strip()
+        return _part(item, self._store.text(run.ns, item.text_id, item.shelf) if item.text_id is not None else None)
+
+    def _served(self, run: _Run, item: Found) -> str | None:
+        """The text to show, or None where it is not what was recorded."""
+        bodies = self._store.texts(run.ns, [item.text_id or 0], item.shelf)
+        if bodies and intact(self._store, run.ns, item.document, bodies):
+            return _part(item, bodies[item.text_id or 0])
+        run.degraded.append(f"{item.path} is not served: its text is not what was recorded; {NEXT}")
+        return None
 
     # explaining
 
     def _why(
-        self, run: _Run, paths: Sequence[str], units: list[Unit], fate: dict[int, str], total: Array
+        self, run: _Run, paths: Sequence[str], units: list[Unit], fate: dict[int, Fate], total: Array
     ) -> tuple[WhyNot, ...]:
         return tuple(self._why_one(run, path, units, fate, total) for path in paths)
 
-    def _why_one(self, run: _Run, path: str, units: list[Unit], fate: dict[int, str], total: Array) -> WhyNot:
+    def _why_one(self, run: _Run, path: str, units: list[Unit], fate: dict[int, Fate], total: Array) -> WhyNot:
         node, document = self._store.node(run.ns, path), self._store.document(run.ns, path)
         if node is None and document is None:
             return WhyNot(path, "unknown", "nothing stands at this path")
@@ -492,12 +510,11 @@ class Recall:
         if unit.shown is None:
             reasons = [run.refused[item.path] for item in unit.nodes if item.path in run.refused]
             return WhyNot(path, "scope", reasons[0] if reasons else "only its neighbours matched", signals)
-        outcome = fate.get(place)
-        if outcome == "floor":
-            return WhyNot(path, "floor", "its score lies below the floor", signals)
-        if outcome:
-            return WhyNot(path, "diversity", outcome, signals)
-        return WhyNot(path, "budget", "better hits filled the answer, or it was returned", signals)
+        return WhyNot(path, *fate.get(place, CROWDED), signals)
+
+
+def _part(item: Found, body: str | None) -> str:
+    return (body or "")[item.start : item.reach].strip()
 
 
 def _narrowed(scope: Scope, query: Query) -> Scope:

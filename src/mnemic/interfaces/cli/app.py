@@ -268,9 +268,10 @@ def status(as_json: Json = False) -> None:
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Check the home; exit 1 if something is wrong."""
-    with _memory() as memory:
-        found = memory.doctor()
-        _print(found, as_json, render.record)
+    from mnemic.memory import Memory
+
+    found = Memory.examine(TARGET.home, namespace=TARGET.namespace)
+    _print(found, as_json, render.record)
     if not found["ok"]:
         raise MnemicError(found["problems"][0])
 
@@ -292,7 +293,10 @@ def backup(file: str, as_json: Json = False) -> None:
 @app.command()
 def restore(file: str, reason: Reason = "", as_json: Json = False) -> None:
     """Put a backup in place of the home; the old files are kept beside it."""
-    _print(_memory().restore(file, reason=reason), as_json, render.record)
+    from mnemic.memory import Memory
+
+    done = Memory.recover(file, TARGET.home, namespace=TARGET.namespace, reason=reason)
+    _print(done, as_json, render.record)
 
 
 @ledger_app.command("list")

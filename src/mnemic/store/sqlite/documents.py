@@ -83,6 +83,23 @@ class Documents(Shelves):
         sql = f"SELECT id, body FROM texts WHERE +ns=? AND id IN ({in_list(text_ids)})"
         return dict(self.shelf(shelf).rows(sql, (self.space(ns),)))
 
+    def left_texts(self, ns: str) -> list[int]:
+        """Ids of the documents that are gone and whose texts are still there: an undo takes out rows of truth only."""
+        sql = (
+            "SELECT DISTINCT document FROM texts t WHERE ns=?"
+            " AND NOT EXISTS(SELECT 1 FROM documents d WHERE d.id=t.document) ORDER BY document"
+        )
+        return [number for (number,) in self.hot.rows(sql, (self.space(ns),))]
+
+    def text_digests(self, ns: str, document: int) -> dict[int, str]:
+        """The digests that rows of truth name for the texts of a document now in use."""
+        sql = (
+            "SELECT text_id, digest FROM documents WHERE +ns=? AND id=? AND text_id IS NOT NULL"
+            " UNION ALL SELECT text_id, digest FROM messages WHERE ns=? AND document=?"
+        )
+        space = self.space(ns)
+        return dict(self.hot.rows(sql, (space, document, space, document)))
+
     def document_texts(self, ns: str, document: int, shelf: str = "hot") -> dict[int, str]:
         """Every text of a document, those of its earlier revisions included."""
         sql = "SELECT id, body FROM texts WHERE ns=? AND document=? ORDER BY id"
