@@ -274,7 +274,7 @@ class Recall:
             prior=0.06 * importance + 0.05 * np.exp(-age / 45),
             **rows,
         )
-        return pool, Corpus(n, size / max(n, 1), np.array([run.df.get(word, 0) for word in words], dtype=float))
+        return pool, Corpus(n, _average(units, n, size), np.array([run.df.get(word, 0) for word in words], dtype=float))
 
     def _cosines(self, run: _Run, units: list[Unit]) -> Array:
         cos = np.full(len(units), np.nan)
@@ -492,6 +492,11 @@ def _counts(units: list[Unit], words: list[str]) -> tuple[Array, Array]:
         hits = owner[every == zlib.crc32(word.encode("utf-8", "surrogatepass"))]
         tf[:, column] = np.bincount(hits, minlength=len(units))
     return tf, length
+
+
+def _average(units: list[Unit], nodes: int, size: int) -> float:
+    """Terms of an average unit: the namespace knows its nodes, the pool into how many a unit is divided."""
+    return size / max(nodes, 1) * sum(len(unit.nodes) for unit in units) / max(len(units), 1)
 
 
 def _group_sizes(units: list[Unit], groups: dict[str, int]) -> Array:
