@@ -30,9 +30,7 @@ def collection(data: dict[str, Any]) -> Collection:
         for place, passage in enumerate(passages)
     ]
     asked = [
-        Question(row["question"], frozenset((str(place),)))
-        for place, passage in enumerate(passages)
-        for row in passage["qas"]
+        Question(row["question"], frozenset((str(place),))) for place, passage in enumerate(passages) for row in passage["qas"]
     ]
     return Collection("cmrc", tuple(items), tuple(asked))
 

@@ -72,9 +72,7 @@ def collection(rows: Iterable[dict[str, Any]], haystacks: Iterable[dict[str, Any
 
 def _haystack(pool: Pool, haystack: dict[str, Any]) -> list[Question]:
     marked: dict[str, list[str]] = {}
-    sessions = zip(
-        haystack["haystack_session_ids"], haystack["haystack_dates"], haystack["haystack_sessions"], strict=True
-    )
+    sessions = zip(haystack["haystack_session_ids"], haystack["haystack_dates"], haystack["haystack_sessions"], strict=True)
     for session, date, rows in sessions:
         ids = pool.add(session, date, rows)
         marked[session] = [item for item, row in zip(ids, rows, strict=True) if row.get("has_answer")]
