@@ -342,7 +342,7 @@ class Recall:
             phrase=np.array([float(any(node in run.phrases for node in unit.ids)) for unit in units]),
             weight=np.array([SHELF_WEIGHT[unit.shelf] for unit in units]),
         )
-        return pool, Corpus(n, size / max(n, 1), np.array([run.df.get(word, 0) for word in words], dtype=float))
+        return pool, Corpus(n, _average(units, n, size), np.array([run.df.get(word, 0) for word in words], dtype=float))
 
     def _cosines(self, run: _Run, units: list[Unit]) -> Array:
         """The best centred cosine of each unit's nodes; NaN without a vector."""
@@ -567,6 +567,11 @@ def _counts(units: list[Unit], words: list[str]) -> Array:
             hits = owner[every == zlib.crc32(word.encode("utf-8", "surrogatepass"))]
             tf[:, column] = np.bincount(hits, minlength=len(units))
     return tf
+
+
+def _average(units: list[Unit], nodes: int, size: int) -> float:
+    """Terms of an average unit: the namespace knows its nodes, the pool into how many a unit is divided."""
+    return size / max(nodes, 1) * sum(len(unit.ids) for unit in units) / max(len(units), 1)
 
 
 def _numbered(names: list[str]) -> NDArray[np.int64]:
