@@ -55,7 +55,7 @@ def test_turns_and_passages_come_back_by_their_ids(session: str | None) -> None:
     with filled([made], embedder) as homes:
         report = measure(homes, embedder)
     assert list(report) == ["questions", "turn", "by_category", "baseline", "embedder", "scoring"]
-    assert (report["questions"], report["embedder"], report["scoring"]) == (2, "hashing/fnv1a@256+none", "structure")
+    assert (report["questions"], report["embedder"], report["scoring"]) == (2, HashingEmbedder().identity, "structure")
     assert report["turn"]["mrr"] == 1.0
     assert report["by_category"] == {}
     assert list(report["baseline"]) == ["bm25"]
