@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 import time
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +22,7 @@ from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
 from mnemic.models.document import SHELVES
 from mnemic.recall.index import VectorIndex
 from mnemic.recall.score import SCORINGS, SHELF_WEIGHT, Array, Corpus, Pool, seed, structure
+from mnemic.recall.words import frequencies, matching, rarest
 from mnemic.store import Found, Said, Store
 from mnemic.text.query import Query, read
 from mnemic.text.tokens import is_prefix, terms
@@ -32,8 +32,6 @@ BEFORE, AFTER = 2, 1
 """Messages around a candidate that are looked at with it: what `window` and `reply` read."""
 NARROW = 50_000
 """A scope of fewer nodes is searched by itself; a wider one holds enough of the best of the whole namespace."""
-POSTINGS = 20_000
-"""How many full-text rows the lexical stage ranks at most: the rarest terms come first."""
 RERANKED = 30
 FLOOR = {"vector": 2.5, "words": 1.0}
 """Below this a hit is no answer: with vectors measured, with words alone set by hand (docs/recall.md)."""
@@ -99,7 +97,7 @@ class _Run:
     phrases: set[int] = field(default_factory=set)
     df: dict[str, int] = field(default_factory=dict)
     forgotten: dict[str, int] = field(default_factory=dict)
-    among: dict[str, list[int] | None] = field(default_factory=dict)
+    among: dict[str, NDArray[np.int64] | None] = field(default_factory=dict)
     """By shelf, the only nodes that may answer, where the scope is narrow."""
     refused: dict[str, str] = field(default_factory=dict)
 
@@ -190,7 +188,7 @@ class Recall:
             started = _lap(run, "widen", started)
         return found, said
 
-    def _among(self, run: _Run, shelf: str) -> list[int] | None:
+    def _among(self, run: _Run, shelf: str) -> NDArray[np.int64] | None:
         scope = run.scope
         if scope.within is None and scope.context is None and scope.since is None and scope.until is None:
             return None
@@ -198,7 +196,7 @@ class Recall:
             run.ns, below=scope.within or "", context=scope.context, since=scope.since, until=scope.until,
             limit=NARROW + 1, shelf=shelf,
         )  # fmt: skip
-        return ids if len(ids) <= NARROW else None
+        return np.array(ids, dtype=np.int64) if len(ids) <= NARROW else None
 
     def _query_vector(self, run: _Run) -> NDArray[np.float32] | None:
         try:
@@ -214,9 +212,7 @@ class Recall:
     def _nearest(self, run: _Run, shelf: str) -> set[int]:
         if run.vector is None:
             return set()
-        only = run.among[shelf]
-        among = None if only is None else np.array(only, dtype=np.int64)
-        ids = run.vectors[shelf].nearest(run.vector, VECTOR_K, among).tolist()
+        ids = run.vectors[shelf].nearest(run.vector, VECTOR_K, run.among[shelf]).tolist()
         run.vector_rank |= {node: place for place, node in enumerate(ids)}
         return set(ids)
 
@@ -233,11 +229,8 @@ class Recall:
         counts = self._store.document_frequencies(run.ns, words, shelf)
         for word, count in counts.items():
             run.df[word] = run.df.get(word, 0) + count
-        ids: list[int] = []
-        chosen = _rarest(counts)
-        if chosen:
-            among = run.among[shelf]
-            ids = [node for node, _ in self._store.lexical(run.ns, chosen, LEXICAL_K, shelf, among)]
+        chosen = {word: counts[word] for word in rarest(counts)}
+        ids = matching(self._store, run.ns, chosen, LEXICAL_K, shelf, run.among[shelf])
         run.lexical_rank |= {node: place for place, node in enumerate(ids)}
         for phrase in run.query.phrases:
             run.phrases |= set(self._store.phrase(run.ns, list(phrase), LEXICAL_K, shelf))
@@ -323,7 +316,7 @@ class Recall:
     def _pool(self, run: _Run, units: list[Unit]) -> tuple[Pool, Corpus]:
         words = list(run.query.terms)
         n, size, _ = self._store.lexicon(run.ns)
-        tf = _counts(units, words)
+        tf = frequencies([unit.terms for unit in units], words)
         for column, word in enumerate(words):
             if is_prefix(word):
                 tf[:, column] = [float(any(node in run.lexical_rank for node in unit.ids)) for unit in units]
@@ -527,17 +520,6 @@ def _lap(run: _Run, name: str, started: float) -> float:
     return now
 
 
-def _rarest(counts: dict[str, int]) -> list[str]:
-    """The rarest terms whose rows together stay within the bound; the rarest one always."""
-    chosen: list[str] = []
-    total = 0
-    for word, count in sorted(counts.items(), key=lambda pair: (pair[1], pair[0])):
-        if count and (not chosen or total + count <= POSTINGS):
-            chosen.append(word)
-            total += count
-    return chosen
-
-
 def _spoken(key: tuple[str, int], rows: list[Said]) -> Unit:
     """A message as a unit; its parts count where it has any, not the whole besides them."""
     one = rows[0]
@@ -555,18 +537,6 @@ def _origin(item: Found) -> str:
     if item.origin != "user" or item.message is None:
         return item.origin
     return ORIGINS.get(item.role, item.origin)
-
-
-def _counts(units: list[Unit], words: list[str]) -> Array:
-    """How often each query term occurs in each unit, shape (P, T)."""
-    tf = np.zeros((len(units), len(words)))
-    every = np.frombuffer(b"".join([unit.terms for unit in units]), dtype=np.uint32)
-    owner = np.repeat(np.arange(len(units)), [len(unit.terms) // 4 for unit in units])
-    for column, word in enumerate(words):
-        if not is_prefix(word):
-            hits = owner[every == zlib.crc32(word.encode("utf-8", "surrogatepass"))]
-            tf[:, column] = np.bincount(hits, minlength=len(units))
-    return tf
 
 
 def _average(units: list[Unit], nodes: int, size: int) -> float:

@@ -73,10 +73,7 @@ class Corpus:
 
 def structure(pool: Pool, corpus: Corpus, *, cosine: float = 2.0) -> tuple[Array, dict[str, Array]]:
     """Scores and their parts, (P,) each. `cosine` is the vector's weight: 0 for an embedder that only counts words."""
-    # A word that was never seen tells no more than one seen once, and in a home of three notes no word is common yet.
-    n = max(corpus.n, SMALL)
-    df = np.clip(corpus.df, 1, n)
-    idf = np.log(1 + (n - df + 0.5) / (df + 0.5))
+    idf = rarity(corpus.n, corpus.df)
     gate = min(1.0, GATE_LENGTH / max(corpus.average, 1e-9))
     turn = bm25(pool.tf, pool.length / max(corpus.average, 1e-9), idf, 0.6)
     one, two, following = (_rows(pool, lag) for lag in (-1, -2, 1))
@@ -100,6 +97,15 @@ def structure(pool: Pool, corpus: Corpus, *, cosine: float = 2.0) -> tuple[Array
     }
     total = np.sum(list(parts.values()), axis=0) * pool.weight
     return total, {**parts, "gate": np.full(len(total), gate)}
+
+
+def rarity(nodes: int, df: Array) -> Array:
+    """BM25's idf of terms that occur in `df` of so many nodes."""
+    # A word that was never seen tells no more than one seen once, and in a home of three notes no word is common yet.
+    n = max(nodes, SMALL)
+    df = np.clip(df, 1, n)
+    idf: Array = np.log(1 + (n - df + 0.5) / (df + 0.5))
+    return idf
 
 
 def bm25(tf: Array, relative: Array, idf: Array, b: float) -> Array:

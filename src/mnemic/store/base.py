@@ -309,8 +309,9 @@ class Store(Protocol):
 
     def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]: ...
 
-    def lexical(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot",
-                among: Sequence[int] | None = None) -> list[tuple[int, float]]: ...  # fmt: skip
+    def postings(self, ns: str, term: str, shelf: str = "hot") -> list[int]: ...
+
+    def terms(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]: ...
 
     def nodes_within(self, ns: str, *, below: str = "", context: str | None = None, since: int | None = None,
                      until: int | None = None, limit: int, shelf: str = "hot") -> list[int]: ...  # fmt: skip

@@ -112,10 +112,11 @@ class Vectors(Shelves):
     def vectors_before(
         self, ns: str, embedder: int, node: int, limit: int, shelf: str = "hot"
     ) -> list[tuple[int, bytes]]:
-        """The vectors of the most recent nodes before a node, newest first."""
+        """Of the vectors that came last, at most `limit`, those of nodes before a node, newest first."""
         base = embedder << NODE_BITS
-        sql = "SELECT key, vector FROM vectors WHERE ns=? AND +key<? AND +key>? ORDER BY stamp DESC LIMIT ?"
-        rows = self.shelf(shelf).rows(sql, (self.space(ns), base | node, base, limit))
+        last = "SELECT key, vector FROM vectors WHERE ns=? ORDER BY stamp DESC LIMIT ?"
+        sql = f"SELECT key, vector FROM ({last}) WHERE key<? AND key>?"
+        rows = self.shelf(shelf).rows(sql, (self.space(ns), limit, base | node, base))
         return [(key - base, vector) for key, vector in rows]
 
     def vector_count(self, ns: str, embedder: int) -> int:
