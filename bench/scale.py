@@ -27,7 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from bench.locomo import Conversation, conversations
+from bench.locomo import conversations
+from bench.retrieval import Collection
 from mnemic import Memory
 from mnemic.embed import HashingEmbedder
 from mnemic.embed.base import Kind, Vectors, unit
@@ -68,9 +69,9 @@ def main() -> None:
     print(json.dumps(report, indent=1) if options.json else render(report))
 
 
-def measure(talks: Sequence[Conversation], folder: Path, nodes: int, questions: int) -> dict[str, Any]:
+def measure(talks: Sequence[Collection], folder: Path, nodes: int, questions: int) -> dict[str, Any]:
     draw = random.Random(1)
-    sentences = [s for talk in talks for each in talk.said for s in re.split(r"(?<=[.!?])\s+", each.turn.content) if s]
+    sentences = [s for talk in talks for each in talk.items for s in re.split(r"(?<=[.!?])\s+", each.turn.content) if s]
     embedder = Between(draw.sample(sentences, min(TOPICS, len(sentences))))
     asked = draw.choices([each.text for talk in talks for each in talk.questions], k=questions)
     with _opened(folder, embedder) as memory:

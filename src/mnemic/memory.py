@@ -21,7 +21,7 @@ from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting, Forgotten
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, open_embedder
-from mnemic.errors import BadInput, MnemicError, NotFound, Refused
+from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, NotFound, Refused, StoreError
 from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
 from mnemic.knowledge.extract import Extractor
@@ -30,6 +30,7 @@ from mnemic.knowledge.placing import Placing
 from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.record import shown
+from mnemic.ledger.served import checked
 from mnemic.llm.base import Judge
 from mnemic.models.answer import Answer, Budget, Scope
 from mnemic.models.document import Turn
@@ -56,7 +57,7 @@ class Memory:
     ) -> None:  # fmt: skip
         self.settings = settings
         self.namespace = settings.namespace
-        self.clock = clock or (FixedClock(settings.now) if settings.now else SystemClock())
+        self.clock = clock or _clock(settings)
         self.ids = ids or RandomIds()
         self._store = store or open_sqlite(settings.home)
         embed = settings.embed
@@ -140,11 +141,11 @@ class Memory:
         report = self._intake.capture(self.namespace, list(turns), session=session, context=context, origin=origin)
         if not index or not report.exchanges:
             return report
-        drained = self._indexer.drain(self.namespace)
-        if drained.error is None:
+        why = self._drain()
+        if why is None:
             return report
         queued = [
-            replace(item, status="queued", reason=drained.error) if item.status == "stored" else item
+            replace(item, status="queued", reason=why) if item.status == "stored" else item
             for item in report.receipts
         ]
         return replace(report, receipts=tuple(queued))
@@ -152,8 +153,15 @@ class Memory:
     def _indexed(self, receipt: Receipt) -> Receipt:
         if receipt.status != "stored":
             return receipt
-        drained = self._indexer.drain(self.namespace)
-        return receipt if drained.error is None else replace(receipt, status="queued", reason=drained.error)
+        why = self._drain()
+        return receipt if why is None else replace(receipt, status="queued", reason=why)
+
+    def _drain(self) -> str | None:
+        """Index what waits; why that could not be done, if so. What was acknowledged stays so, whatever fails here."""
+        try:
+            return self._indexer.drain(self.namespace).error
+        except StoreError as error:
+            return str(error)
 
     def observe(self, session: str, turn: Turn) -> None:
         """Take a turn of a running conversation; returns at once. A worker thread writes whole exchanges."""
@@ -203,7 +211,10 @@ class Memory:
         return frames.render(items, self.ids.token(8), max_chars=FRAME_CHARS) if items else ""
 
     def show(self, path: str) -> dict[str, Any]:
-        """A document or a node with its source text, neighbours and history. Raises NotFound."""
+        """A document or a node with its source text, neighbours and history.
+
+        Raises NotFound, and Damaged where a text is not what was recorded.
+        """
         ns = self.namespace
         document = self._store.document(ns, path)
         node = self._store.node(ns, path)
@@ -215,6 +226,7 @@ class Memory:
         messages = self._store.messages(ns, document=document.id)
         ids = sorted({n.text_id for n in nodes if n.text_id is not None})
         bodies = self._store.texts(ns, ids, document.shelf)
+        checked(self._store, ns, document.id, document.path, bodies)
         if node is not None and node.text_id is not None and path != document.path:
             text = bodies.get(node.text_id, "")[node.start : node.end]
         elif messages:
@@ -300,13 +312,21 @@ class Memory:
     # forgetting
 
     def forget(self, path: str, *, erase: bool = False, reason: str = "") -> Forgotten:
-        """Hide a path from recall, or erase it for good. Raises NotFound."""
-        if not erase:
-            return self._forgetting.forget(self.namespace, path, reason=reason)
-        done = self._forgetting.erase(self.namespace, path, reason=reason)
-        self._store.settle_erasure()
-        self._indexer.drain(self.namespace)
+        """Hide a path from recall, or erase it for good; both work on a full disk. Raises NotFound."""
+        try:
+            done = self._forget(path, erase, reason)
+        except DiskFull:
+            if not self._store.give_room():
+                raise
+            done = self._forget(path, erase, reason)
+        if erase:
+            self._store.settle_erasure()
+            self._drain()
         return done
+
+    def _forget(self, path: str, erase: bool, reason: str) -> Forgotten:
+        act = self._forgetting.erase if erase else self._forgetting.forget
+        return act(self.namespace, path, reason=reason)
 
     # the ledger
 
@@ -358,7 +378,7 @@ class Memory:
             for number in sorted(touched):
                 self._intake.replant(tx, self.namespace, number)
         self._ledger.committed(self.namespace, event)
-        self._indexer.drain(self.namespace)
+        self._drain()
         return {"undone": seq, "seq": event.seq, "path": shown(event)["path"], "changes": len(changes)}
 
     # care
@@ -383,41 +403,87 @@ class Memory:
     def doctor(self) -> dict[str, Any]:
         """Check everything that can be checked here, and say what to do about what is wrong."""
         from mnemic.store.sqlite.connection import engine
-        from mnemic.text.tokens import TOKENIZER
 
-        problems = self._store.check()
-        for name in self._store.namespaces():
-            verdict = self._ledger.verify(name)
-            if not verdict.ok:
-                problems.append(f"ledger of {name!r}: {verdict.problem}")
-        if self._store.tokenizer != TOKENIZER:
-            problems.append("the full text was made by another tokenizer: run `mnemic reindex`")
-        notes = []
-        failed = [row for _, row in self._store.queue(None, limit=10_000) if row.state == "failed"]
-        if failed:
-            notes.append(f"{len(failed)} documents wait for vectors: {failed[0].error}")
+        problems, notes = self._store.check(), list[str]()
+        for look in (self._ledger_problems, self._text_problems):
+            try:
+                problems += look()
+            except StoreError as error:
+                problems.append(str(error))
+        try:
+            notes += self._queue_notes()
+        except StoreError as error:
+            problems.append(str(error))
         if self._ledger.witness.problem:
             notes.append(self._ledger.witness.problem)
         if self.last_error:
             notes.append(f"the last capture failed: {self.last_error}")
         if self._embedder.identity.startswith("hashing/"):
             notes.append("words only: for recall by meaning, pip install 'mnemic[onnx]' and set a model")
+        problems = list(dict.fromkeys(problems))
         return {"ok": not problems, "problems": problems, "notes": notes, "sqlite": engine(),
                 "embedder": self._embedder.identity}  # fmt: skip
 
+    def _ledger_problems(self) -> list[str]:
+        found: list[str] = []
+        for name in self._store.namespaces():
+            try:
+                verdict = self._ledger.verify(name)
+            except StoreError as error:
+                found.append(f"ledger of {name!r} cannot be read: {error}")
+                continue
+            if not verdict.ok:
+                found.append(f"ledger of {name!r}: {verdict.problem}: restore a backup with `mnemic restore FILE`")
+        return found
+
+    def _text_problems(self) -> list[str]:
+        from mnemic.text.tokens import tokenizer
+
+        was, now = self._store.tokenizer, tokenizer()
+        return [] if was == now else [f"the full text was made by {was!r}, this is {now!r}: run `mnemic reindex`"]
+
+    def _queue_notes(self) -> list[str]:
+        failed = [row for _, row in self._store.queue(None, limit=10_000) if row.state == "failed"]
+        return [f"{len(failed)} documents wait for vectors: {failed[0].error}"] if failed else []
+
+    @classmethod
+    def examine(
+        cls, home: str | Path | None = None, *, namespace: str | None = None, environ: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        """`doctor` for a home that may be too damaged to be opened: then each of its files is checked by itself."""
+        try:
+            with cls.open(home, namespace=namespace, environ=environ) as memory:
+                return memory.doctor()
+        except StoreError as error:
+            from mnemic.store.sqlite.checks import examine_home
+            from mnemic.store.sqlite.connection import engine
+
+            settings = load(dict(os.environ) if environ is None else environ, home=home, namespace=namespace)
+            problems = examine_home(settings.home) or [str(error)]
+            notes = ["the home does not open: its ledgers were not checked"]
+            return {"ok": False, "problems": problems, "notes": notes, "sqlite": engine(), "embedder": None}
+
     def reindex(self, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
-        """Make trees, full text and missing vectors anew from what is stored. Recall answers the same afterwards."""
+        """Make trees, full text and missing vectors anew from what is stored. Recall answers the same afterwards.
+
+        A document whose text is not what was recorded keeps the tree it has, and is named in `damaged`.
+        """
         ns, after, done = self.namespace, 0, 0
+        damaged: list[str] = []
         while batch := self._store.documents(ns, after=after, limit=500):
             for document in batch:
-                with self._store.write(ns) as tx:
-                    self._intake.replant(tx, ns, document.id)
+                try:
+                    with self._store.write(ns) as tx:
+                        self._intake.replant(tx, ns, document.id)
+                except Damaged:
+                    damaged.append(document.path)
                 after, done = document.id, done + 1
                 if progress:
                     progress(done)
         rows = self._store.rebuild_fulltext()
         drained = self._indexer.drain(ns)
-        return {"documents": done, "fulltext": rows, "embedded": drained.indexed, "error": drained.error}
+        return {"documents": done, "fulltext": rows, "embedded": drained.indexed, "error": drained.error,
+                "damaged": damaged}  # fmt: skip
 
     def backup(self, target: str | Path) -> dict[str, Any]:
         """Write a verified copy of the whole home."""
@@ -427,27 +493,45 @@ class Memory:
 
     def restore(self, source: str | Path, *, reason: str = "") -> dict[str, Any]:
         """Put a backup in place of the home; what stood there is kept beside it. Nobody else may have the home open."""
-        home = self.settings.home
-        stamp = self.clock.now().strftime("%Y%m%dT%H%M%S")
-        fresh, kept = home / f".restore-{self.ids.token(4)}", home / f"before-restore-{stamp}-{self.ids.token(2)}"
-        fresh.mkdir(mode=0o700)
-        try:
-            backups.unpack(Path(source).expanduser().absolute(), fresh)
-            self.close()
-            backups.swap(fresh, home, kept)
-        finally:
-            for leftover in fresh.glob("*"):
-                leftover.unlink()
-            fresh.rmdir()
-        with Memory(self.settings, embedder=self._embedder, clock=self.clock, ids=self.ids,
-                    witness=self._ledger.witness) as memory:  # fmt: skip
-            for name in memory._store.namespaces():
-                memory.within(name).accept(reason=reason or f"restored from {Path(source).name}")
-            verdict = memory.verify()
-        if not verdict.ok:
-            raise MnemicError(
-                f"restored, but the ledger does not verify: {verdict.problem}; the old files are in {str(kept)!r}"
-            )
-        return {"ok": True, "kept": str(kept), "checked": verdict.checked}
+        parts = dict(embedder=self._embedder, clock=self.clock, ids=self.ids, witness=self._ledger.witness)
+        return _restored(self.settings, Path(source), reason, self.close, parts)
+
+    @classmethod
+    def recover(
+        cls, source: str | Path, home: str | Path | None = None, *, namespace: str | None = None,
+        environ: dict[str, str] | None = None, reason: str = "",
+    ) -> dict[str, Any]:  # fmt: skip
+        """`restore` for a home that may be too damaged to be opened, or not be there at all."""
+        settings = load(dict(os.environ) if environ is None else environ, home=home, namespace=namespace)
+        return _restored(settings, Path(source), reason, lambda: None, {})
 
 
+def _clock(settings: Settings) -> Clock:
+    return FixedClock(settings.now) if settings.now else SystemClock()
+
+
+def _restored(
+    settings: Settings, source: Path, reason: str, close: Callable[[], None], parts: dict[str, Any]
+) -> dict[str, Any]:
+    """Unpack and check a backup beside the home, close it, swap the files, and check again. `parts` replace the seams."""
+    clock, ids = parts.get("clock") or _clock(settings), parts.get("ids") or RandomIds()
+    home, stamp = settings.home, clock.now().strftime("%Y%m%dT%H%M%S")
+    fresh, kept = home / f".restore-{ids.token(4)}", home / f"before-restore-{stamp}-{ids.token(2)}"
+    fresh.mkdir(mode=0o700, parents=True)
+    try:
+        backups.unpack(source.expanduser().absolute(), fresh)
+        close()
+        backups.swap(fresh, home, kept)
+    finally:
+        for leftover in fresh.glob("*"):
+            leftover.unlink()
+        fresh.rmdir()
+    with Memory(settings, **parts) as memory:
+        for name in memory._store.namespaces():
+            memory.within(name).accept(reason=reason or f"restored from {source.name}")
+        verdict = memory.verify()
+    if not verdict.ok:
+        raise MnemicError(
+            f"restored, but the ledger does not verify: {verdict.problem}; the old files are in {str(kept)!r}"
+        )
+    return {"ok": True, "kept": str(kept), "checked": verdict.checked}

@@ -121,3 +121,11 @@ def test_an_entry_quotes_a_message_only_if_one_sentence_says_it(entry: str, mess
 )  # fmt: skip
 def test_a_value_is_supported_by_half_of_its_words(value: str, text: str, holds: bool) -> None:
     assert supports(value, text) is holds
+
+
+def test_a_message_changed_behind_our_back_lends_no_authority(mind: Mind) -> None:
+    mind.home.capture(("user", "I live in Porto with my cat"), ("assistant", "Nice"), session="s")
+    mind.home.tamper("UPDATE texts SET body='I live in Evilton with my cat' WHERE body LIKE 'I live in Porto%'")
+    source = mind.say("User lives in Evilton with cat", session="s", channel="agent")
+    (receipt,) = mind.draw(stated("home_city", "Evilton", source), channel="agent")
+    assert receipt["status"] == "claimed"

@@ -189,24 +189,6 @@ def test_threads_that_have_ended_leave_no_connection(home: Home) -> None:
     assert len(home.store.hot._all) == 2
 
 
-def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
-    acknowledged: list[str] = []
-    for round_ in range(5):
-        process = writer(tmp_path, f"round{round_}", 10_000)
-        assert process.stdout is not None
-        for _ in range(3 + 2 * round_):
-            acknowledged.append(process.stdout.readline().strip())
-        process.kill()
-        acknowledged += process.stdout.read().split()
-        process.communicate()
-    home = Home(tmp_path)
-    stored = {document.path for document in home.store.documents("default", limit=100_000)}
-    assert set(acknowledged) <= stored
-    assert len(acknowledged) >= 35
-    assert home.sane()
-    home.store.close()
-
-
 def test_eight_processes_lose_nothing_and_make_one_chain(tmp_path: Path) -> None:
     processes = [writer(tmp_path, f"process{n}", 10) for n in range(8)]
     answers = [process.communicate(timeout=60)[0].split() for process in processes]

@@ -17,6 +17,8 @@ from mnemic.embed import Embedder, Vectors
 from mnemic.embed.base import BadVectors
 from mnemic.errors import ModelError
 from mnemic.models.document import Document, Node
+from mnemic.recall.codebook import seal
+from mnemic.recall.words import matching, rarest
 from mnemic.store import EmbedderRow, Store, VectorRow
 from mnemic.text.passage import passage
 from mnemic.text.tokens import query_terms
@@ -25,7 +27,7 @@ EDGES = 3
 """Similar edges a node may have (000 §3)."""
 RECENT, LEXICAL = 120, 20
 """Where neighbours are looked for: all pairs would take minutes a write (000 §3)."""
-EDGE_TERMS = 6
+EDGE_TERMS, EDGE_POSTINGS = 6, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Indexer:
     ) -> Drained:
         """Index what is due, oldest first. A model that fails ends the run: the next document would fail too."""
         done = 0
+        spaces: set[str] = set()
         while limit is None or done < limit:
             batch = self._store.queue(ns, due=to_ms(self._clock.now()), limit=50)
             if not batch:
@@ -67,11 +70,14 @@ class Indexer:
                 error = self._index(space, waiting.document)
                 if error:
                     return Drained(done, 1, error)
+                spaces.add(space)
                 done += 1
                 if progress:
                     progress(done)
                 if limit is not None and done >= limit:
                     break
+        for space in sorted(spaces):
+            seal(self._store, space, self.row)
         return Drained(done)
 
     def _index(self, ns: str, number: int) -> str | None:
@@ -127,7 +133,7 @@ class Indexer:
     ) -> list[tuple[int, int, str, float]]:
         """Up to three similar nodes among the most recent, the lexically nearest and the document's own before it."""
         node, first = rows[place].node, max(0, place - RECENT)
-        lexical = [found for found, _ in self._store.lexical(ns, self._edge_terms(ns, node), LEXICAL)]
+        lexical = matching(self._store, ns, self._edge_terms(ns, node), LEXICAL)
         near = dict(recent)
         near |= self._store.vectors(ns, self.row.id, [n for n in lexical if n < rows[0].node and n not in near])
         numbers = [*near, *(row.node for row in rows[first:place])]
@@ -139,16 +145,16 @@ class Indexer:
         best = sorted(zip(cosines.tolist(), numbers, strict=True), reverse=True)[:EDGES]
         return [(node, number, "similar", round(cos, 6)) for cos, number in best if cos >= self._similar]
 
-    def _edge_terms(self, ns: str, node: int) -> list[str]:
+    def _edge_terms(self, ns: str, node: int) -> dict[str, int]:
+        """The rarest terms of a node that others hold too, with how many do."""
         found = self._store.found(ns, [node])
         if not found or found[0].text_id is None:
-            return []
+            return {}
         item = found[0]
         body = self._store.text(ns, found[0].text_id) or ""
         words = query_terms(passage(body, item.start, item.reach, speaker=item.speaker))[:24]
-        counts = self._store.document_frequencies(ns, words)
-        rare = sorted((word for word in words if counts[word] > 1), key=lambda word: (counts[word], word))
-        return rare[:EDGE_TERMS]
+        shared = {word: count for word, count in self._store.document_frequencies(ns, words).items() if count > 1}
+        return {word: shared[word] for word in rarest(shared, EDGE_POSTINGS)[:EDGE_TERMS]}
 
 
 def passages_of(store: Store, ns: str, document: Document) -> list[tuple[Node, str]]:

@@ -16,6 +16,7 @@ from mnemic.clock import Clock, from_ms, iso, to_ms
 from mnemic.errors import BadInput, Conflict
 from mnemic.ledger import Ledger, canonical
 from mnemic.ledger.record import digest, erasure_mac
+from mnemic.ledger.served import checked, intact
 from mnemic.models.document import Document, Message, Turn
 from mnemic.models.event import Actor, Change, Draft, Event, Origin
 from mnemic.models.receipt import CaptureReport, Receipt
@@ -102,6 +103,14 @@ class Intake:
         if found[0] != request:
             raise Conflict(f"operation {op_id!r} was already used for another text: choose a fresh --op-id")
         first = Receipt(**json.loads(found[1]))
+        event = self._store.event(ns, first.seq) if first.seq else None
+        undo = self._ledger.undone_by(ns, event) if event else None
+        if undo:
+            why = (
+                f"operation {op_id} was done and then undone in entry {undo}: `mnemic undo {undo}` brings it back,"
+                " a fresh --op-id stores it anew"
+            )
+            return Receipt("rejected", redacted=first.redacted, reason=why, op_id=op_id)
         return replace(first, status="duplicate", reason=f"operation {op_id} was already done")
 
     def _known(self, ns: str, note: Note, clean: Cleaned, title: str) -> Receipt | None:
@@ -231,6 +240,9 @@ class Intake:
         if before and known == len(said):
             why = "the same messages are already there"
             return None, Receipt("duplicate", before.path, len(self._store.nodes(ns, before.id)), reason=why), 0
+        bodies = self._store.texts(ns, [item.text_id for item in old])
+        if before and not intact(self._store, ns, before.id, bodies):
+            before, old, known, bodies = None, [], 0, {}  # its tree would show what was put in place of a text
         said = said[known:]
         number = before.id if before else tx.allocate("documents")
         first = tx.allocate(canonical(["messages", ns, session]), len(said))
@@ -269,7 +281,6 @@ class Intake:
             note={"path": document.path, "session": session},
         )  # fmt: skip
         event = self._ledger.record(tx, ns, draft)
-        bodies = self._store.texts(ns, [item.text_id for item in old])
         for item, (_, text) in zip(new, said, strict=True):
             tx.add_text(item.text_id, document.id, text)
             bodies[item.text_id] = text
@@ -300,7 +311,10 @@ class Intake:
         return (last, old, known) if room or known == len(said) else (None, [], 0)
 
     def replant(self, tx: Transaction, ns: str, number: int) -> int:
-        """Make a document's tree anew from what is stored, or take it out if the document is gone; returns its size."""
+        """Make a document's tree anew from what is stored, or take it out if the document is gone; returns its size.
+
+        Raises Damaged where a text is not what was recorded: the tree would show it.
+        """
         document = self._store.document_by_id(ns, number)
         if document is None:
             tx.replace_nodes(number, ())
@@ -308,6 +322,7 @@ class Intake:
         messages = self._store.messages(ns, document=number)
         ids = [item.text_id for item in messages] if document.text_id is None else [document.text_id]
         bodies = self._store.texts(ns, ids, document.shelf)
+        checked(self._store, ns, number, document.path, bodies)
         count = len(tx.replace_nodes(number, document_nodes(document, messages, bodies), document.shelf))
         tx.enqueue(number, self._now())
         return count

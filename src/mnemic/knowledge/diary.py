@@ -18,6 +18,7 @@ from mnemic.knowledge.facet import Act, Facet, chosen, must_be_human, same
 from mnemic.knowledge.origin import checked, human, lowered, lowest
 from mnemic.ledger import canonical
 from mnemic.ledger.record import erasure_mac
+from mnemic.ledger.served import intact
 from mnemic.models.event import Change, Origin, Row
 from mnemic.models.semantic import DIARY_KINDS, Entry
 from mnemic.store import Transaction
@@ -194,17 +195,19 @@ class Diary(Facet):
         return "user" if any(quotes(entry.content, text) for text in self._user_said(entry.session)) else "agent"
 
     def _user_said(self, session: str) -> Iterable[str]:
-        """What the user wrote in a captured session, newest first, but for what was forgotten."""
+        """What the user wrote in a captured session, newest first, but for what was forgotten or is not as recorded."""
         hidden = self._store.forgotten(self._ns)
         messages = [m for m in self._store.messages(self._ns, session=session, last=QUOTE_MESSAGES) if m.role == "user"]
-        theirs: dict[int, str] = {}
+        theirs: dict[int, dict[int, str]] = {}
         for number in {message.document for message in messages}:
             document = self._store.document_by_id(self._ns, number)
             if document is not None and human(checked(document.origin)) and not _within(document.path, hidden):
-                theirs[number] = document.shelf
+                ids = [message.text_id for message in messages if message.document == number]
+                bodies = self._store.texts(self._ns, ids, document.shelf)
+                theirs[number] = bodies if intact(self._store, self._ns, number, bodies) else {}
         for message in reversed(messages):
-            if message.document in theirs:
-                yield self._store.text(self._ns, message.text_id, theirs[message.document]) or ""
+            if body := theirs.get(message.document, {}).get(message.text_id):
+                yield body
 
 
 def quotes(entry: str, message: str) -> bool:

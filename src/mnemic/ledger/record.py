@@ -192,21 +192,13 @@ class Ledger:
                 return f"the text of {name} {_shown((name, key))} {what} behind the ledger's back"
         return None
 
-    def check_served(self, namespace: str, table: str, key: tuple[str | int, ...], row: Row, seq: int) -> bool:
-        """Whether a row that is about to be served is what entry `seq` made it."""
-        event = self.store.event(namespace, seq)
-        if event is None or event.payload is None:
-            return False
-        if not _content_holds(event) or leaf_hash(namespace, event) != event.hash:
-            return False
-        return any(c.table == table and c.key == key and c.after == row for c in changes_of(event.payload))
-
     # taking back
 
     def undo(self, tx: Transaction, namespace: str, seq: int, *, actor: str, reason: str) -> tuple[Event, list[Change]]:
         """Take one entry back by a new entry, with the entries it names as its parts. Returns it with the changes it made.
 
-        Raises Refused if there is nothing to take back, Conflict if a later entry changed the same rows.
+        A session that other exchanges stand on stays. Raises Refused if there is nothing to take back, Conflict if a
+        later entry changed the same rows.
         """
         event = self.event(namespace, seq)
         if event.op in NOT_UNDOABLE:
@@ -214,7 +206,7 @@ class Ledger:
         if event.payload is None:
             raise Refused(f"entry {seq} cannot be undone: its content was erased")
         content = opened(event.payload)
-        changes = [change.inverse() for change in reversed(changes_of(event.payload))]
+        changes = self._standing(namespace, [change.inverse() for change in reversed(changes_of(event.payload))])
         for part in sorted(content["note"].get("parts", ()), reverse=True):
             changes += self._part(namespace, part)
         if not changes:
@@ -231,15 +223,31 @@ class Ledger:
 
     def _part(self, namespace: str, seq: int) -> list[Change]:
         """What takes a part back; nothing if it was taken back already."""
-        event, standing = self.event(namespace, seq), True
+        event = self.event(namespace, seq)
         if event.payload is None:
             raise Refused(f"entry {seq}, a part of it, cannot be undone: its content was erased")
-        chain = {seq}
-        for later in self.store.events(namespace, after=seq, object=event.object, limit=1_000_000):
-            if later.op == "undo" and later.payload and opened(later.payload)["note"].get("undoes") in chain:
-                chain.add(later.seq)
-                standing = not standing
-        return [change.inverse() for change in reversed(changes_of(event.payload))] if standing else []
+        if self.undone_by(namespace, event):
+            return []
+        return [change.inverse() for change in reversed(changes_of(event.payload))]
+
+    def _standing(self, namespace: str, changes: list[Change]) -> list[Change]:
+        """The changes without those that take a session from under its other exchanges."""
+        gone = {change.key[0] for change in changes if change.table == "documents" and change.after is None}
+        kept: list[Change] = []
+        for change in changes:
+            if change.table == "sessions" and change.after is None:
+                last = self.store.session_documents(namespace, str(change.key[0]), len(gone) + 1)
+                if any(document.path not in gone for document in last):
+                    continue
+            kept.append(change)
+        return kept
+
+    def undone_by(self, namespace: str, event: Event) -> int | None:
+        """The entry that took this one back, if it was taken back and stays so."""
+        for later in self.store.events(namespace, after=event.seq, object=event.object, limit=1_000_000):
+            if later.op == "undo" and later.payload is not None and opened(later.payload)["note"]["undoes"] == event.seq:
+                return None if self.undone_by(namespace, later) else later.seq
+        return None
 
 
 def fold(state: State, changes: tuple[Change, ...]) -> None:

@@ -201,9 +201,10 @@ def status(as_json: Json = False) -> None:
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Check the home; exit 1 if something is wrong."""
-    with opened() as memory:
-        found = memory.doctor()
-        emit(found, as_json, render.record)
+    from mnemic.memory import Memory
+
+    found = Memory.examine(TARGET.home, namespace=TARGET.namespace)
+    emit(found, as_json, render.record)
     if not found["ok"]:
         raise MnemicError(found["problems"][0])
 
@@ -225,7 +226,10 @@ def backup(file: str, as_json: Json = False) -> None:
 @app.command()
 def restore(file: str, reason: Reason = "", as_json: Json = False) -> None:
     """Put a backup in place of the home; the old files are kept beside it."""
-    emit(opened().restore(file, reason=reason), as_json, render.record)
+    from mnemic.memory import Memory
+
+    done = Memory.recover(file, TARGET.home, namespace=TARGET.namespace, reason=reason)
+    emit(done, as_json, render.record)
 
 
 @ledger_app.command("list")

@@ -1,17 +1,28 @@
-"""How answers look on a terminal. Memory text is printed as plain text: no markup in it is ever read."""
+"""How answers look on a terminal. Memory text is printed as plain text: no markup in it is ever read.
+
+rich is loaded by what needs it: a command with --json prints none of this.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
-from rich.tree import Tree
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.tree import Tree
 
-console = Console(highlight=False, soft_wrap=True)
 COLOURS = {"stored": "green", "queued": "yellow", "duplicate": "cyan", "nothing": "dim", "rejected": "red"}
 SHOWN = 6
+
+
+@cache
+def console() -> Console:
+    """The terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=True)
 
 
 def _clean(text: object) -> str:
@@ -21,7 +32,9 @@ def _clean(text: object) -> str:
 
 def line(*parts: tuple[object, str]) -> None:
     """One line of (text, style) parts."""
-    console.print(Text.assemble(*((_clean(text), style) for text, style in parts)))
+    from rich.text import Text
+
+    console().print(Text.assemble(*((_clean(text), style) for text, style in parts)))
 
 
 def receipt(row: dict[str, Any]) -> None:
@@ -76,6 +89,9 @@ def tree(rows: list[dict[str, Any]]) -> None:
     if not rows:
         line(("nothing is remembered yet: try `mnemic remember \"…\"`", "yellow"))
         return
+    from rich.text import Text
+    from rich.tree import Tree
+
     root = Tree("/", style="dim")
     places: dict[str, Tree] = {}
     for row in rows:
@@ -83,7 +99,7 @@ def tree(rows: list[dict[str, Any]]) -> None:
         name = _clean(row["path"].rpartition("/")[2])
         label = Text.assemble((name, "bold"), (f"  {_clean(row['title'])[:70]}", "dim"))
         places[row["path"]] = places.get(parent, root).add(label)
-    console.print(root)
+    console().print(root)
 
 
 def events(rows: list[dict[str, Any]]) -> None:

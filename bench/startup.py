@@ -1,0 +1,102 @@
+"""What a cold start costs: `python -m bench.startup`.
+
+    python -m bench.startup [--nodes 10000] [--runs 15] [--json]
+
+Runs each command in a process of its own and takes the median, then sets it against `python -c pass` on the same
+machine in the same minute: a ratio travels from one machine to another, seconds do not. Recall uses the hashing
+embedder, on a home of one note and on one of so many message nodes (0 leaves it out), made of the sentences of this
+project's own documents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.scale import fill
+from mnemic import Memory
+
+ROOT = Path(__file__).parent.parent
+GOALS = {"mnemic --version": 0.15, "recall, 1 note": 0.5}
+"""Seconds, on the machine the project is measured on."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--nodes", type=int, default=10_000, help="message nodes of the larger home")
+    parser.add_argument("--runs", type=int, default=15)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        report = measure(Path(folder), options.nodes, options.runs)
+    print(json.dumps(report, indent=1) if options.json else render(report))
+
+
+def measure(folder: Path, nodes: int, runs: int) -> dict[str, Any]:
+    """Median seconds of every command, and how many times those of an empty Python they are."""
+    python = [sys.executable]
+    commands = {
+        "python -c pass": [*python, "-c", "pass"],
+        "import mnemic": [*python, "-c", "import mnemic"],
+        "from mnemic import Memory": [*python, "-c", "from mnemic import Memory"],
+        "mnemic --version": [*python, "-m", "mnemic", "--version"],
+    }
+    environ = {"MNEMIC_CONFIG": str(folder / "config")}
+    for name, size in (("1 note", 0), (f"{nodes:,} nodes", nodes)):
+        if size or name == "1 note":
+            home = folder / str(size)
+            with Memory.open(home, environ=environ) as memory:
+                memory.remember("Ada prefers the window seat.")
+                if size:
+                    fill(memory, sentences(), size, random.Random(1))
+            asked = [*python, "-m", "mnemic", "--home", str(home), "recall", "Where does Ada sit: window seat?", "--json"]
+            commands[f"recall, {name}"] = asked
+    taken = timed(commands, {**os.environ, **environ}, runs)
+    floor = taken["python -c pass"]
+    return {
+        name: {"seconds": round(value, 3), "ratio": round(value / floor, 1), "goal": GOALS.get(name)}
+        for name, value in taken.items()
+    }
+
+
+def timed(commands: dict[str, list[str]], environ: dict[str, str], runs: int) -> dict[str, float]:
+    """Median seconds of each; all are run once in every round, so that a busy minute falls on all alike."""
+    taken: dict[str, list[float]] = {name: [] for name in commands}
+    for number in range(runs + 1):
+        for name, words in commands.items():
+            started = time.perf_counter()
+            subprocess.run(words, env=environ, check=True, capture_output=True)
+            if number:  # the first round fills the caches of the disk
+                taken[name].append(time.perf_counter() - started)
+    return {name: statistics.median(values) for name, values in taken.items()}
+
+
+def sentences() -> Sequence[str]:
+    """The sentences of the project's documents."""
+    pages = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").glob("*.md"))]
+    found = [each for page in pages for each in re.split(r"(?<=[.!?])\s+|\n\n", page.read_text("utf-8"))]
+    return [each for each in found if 20 < len(each) < 300]
+
+
+def render(report: dict[str, Any]) -> str:
+    """A Markdown table."""
+    lines = ["| command | seconds | × `python -c pass` | goal |", "|---|---|---|---|"]
+    for name, row in report.items():
+        goal = f"≤ {row['goal']} s" if row["goal"] else ""
+        lines.append(f"| {name} | {row['seconds']:.3f} | {row['ratio']:.1f} | {goal} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
