@@ -220,6 +220,15 @@ def test_a_conflict_is_settled_by_taking_or_keeping(mind: Mind) -> None:
         mind.facts.resolve(second, take=True)
 
 
+def test_a_persons_new_word_answers_what_the_agent_had_said(mind: Mind) -> None:
+    mind.learn("User likes jazz", "music", "jazz", category="preference", channel="agent", at="2026-01-01")
+    mind.learn("I like folk", "music", "folk", category="preference", at="2026-01-02")
+    mind.learn("User likes opera", "music", "opera", category="preference", channel="agent", at="2026-01-03")
+    assert mind.statuses("music") == {"jazz": "settled", "folk": "current", "opera": "conflict"}
+    mind.learn("I like blues", "music", "blues", category="preference", at="2026-01-04")
+    assert mind.statuses("music") == {"jazz": "settled", "folk": "superseded", "opera": "settled", "blues": "current"}
+
+
 def test_an_edit_that_says_the_same_settles_the_conflict(mind: Mind) -> None:
     mind.facts.add("identity", "name", "Ada")
     mind.learn("Call me Grace", "name", "Grace")

@@ -111,11 +111,12 @@ class Slots(Facet):
         return fact, [*changes, created("facts", fact), *self._settle(act, rows, fact)]
 
     def _settle(self, act: Act, rows: Sequence[Fact], fact: Fact, *, only_same: bool = False) -> Changes:
-        """What waited in the slot and a person's word has now answered: claims, and conflicts that say the same."""
+        """What waited in the slot and a person's word has now answered: what says the same, and what the agent said."""
         changes: Changes = []
         for row in rows:
-            alike = same(row.value) == same(fact.value)
-            if row.id != fact.id and row.status in WAITING and (alike or (row.status == "claimed" and not only_same)):
+            claim = row.status == "claimed" or (row.status == "conflict" and row.origin == "agent")
+            answered = same(row.value) == same(fact.value) or (claim and not only_same)
+            if row.id != fact.id and row.status in WAITING and answered:
                 after = self._next(act, row, status="settled", superseded_by=fact.id,
                                    valid_to=max(row.valid_from, fact.affirmed_at))  # fmt: skip
                 changes += revised("facts", row, after)
