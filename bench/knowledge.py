@@ -2,7 +2,8 @@
 
 Fills a temporary home with current facts, a tenth of them superseded once and a tenth corroborated, and times what an
 agent does: the profile, one key, one fact, an entry of the diary, an extraction of one proposal. Figures are
-milliseconds of one process; a write includes its commit to the disk.
+milliseconds of one process, by the clock and by the processor (the first suffers from what else runs); a write
+includes its commit to the disk.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def measure(memory: Memory, count: int) -> dict[str, Any]:
         source = memory.diary.add(f"learn {place}")["id"]
         timed["extract"].append(_timed(lambda: memory.extract({"proposals": [_proposal(place, f"latest {place}", source)]})))
 
-    timed: dict[str, list[float]] = {"extract": []}
+    timed: dict[str, list[tuple[float, float]]] = {"extract": []}
     acts: dict[str, Callable[[int], Any]] = {
         "profile": lambda place: memory.profile(),
         "fact list --key": lambda place: memory.facts.list(key=f"key {place}"),
@@ -76,15 +77,22 @@ def _spread(count: int) -> range:
     return range(0, count, max(1, count // ROUNDS))
 
 
-def _timed(act: Callable[[], Any]) -> float:
-    started = time.perf_counter()
+def _timed(act: Callable[[], Any]) -> tuple[float, float]:
+    """Milliseconds of the clock and of the processor."""
+    wall, work = time.perf_counter(), time.process_time()
     act()
-    return 1000 * (time.perf_counter() - started)
+    return 1000 * (time.perf_counter() - wall), 1000 * (time.process_time() - work)
 
 
-def _row(values: list[float]) -> dict[str, float]:
-    ordered = sorted(values)
-    return {"p50": round(ordered[len(ordered) // 2], 2), "p95": round(ordered[int(len(ordered) * 0.95)], 2)}
+def _row(values: list[tuple[float, float]]) -> dict[str, float]:
+    wall, work = (sorted(column) for column in zip(*values, strict=True))
+    last = int(len(values) * 0.95)
+    return {
+        "p50": round(wall[len(wall) // 2], 2),
+        "p95": round(wall[last], 2),
+        "cpu_p50": round(work[len(work) // 2], 2),
+        "cpu_p95": round(work[last], 2),
+    }
 
 
 def main() -> None:
@@ -101,7 +109,7 @@ def main() -> None:
         print(json.dumps(report, indent=1))
     else:
         for name, value in report.items():
-            shown = f"p50 {value['p50']:8.2f} ms   p95 {value['p95']:8.2f} ms" if isinstance(value, dict) else value
+            shown = "   ".join(f"{key} {ms:7.2f} ms" for key, ms in value.items()) if isinstance(value, dict) else value
             print(f"{name:<24}{shown}")
 
 

@@ -13,7 +13,10 @@ from mnemic.models.answer import Scope
 from mnemic.models.document import Turn
 from tests.homes import NOON
 
-WALKS = re.compile(r"\bSCAN (?!CONSTANT|place|fulltext|temp.vocabulary|\(subquery|\d)|\(ns=\?\)")
+WALKS = re.compile(
+    r"\bSCAN (?!CONSTANT|place|fulltext|temp.vocabulary|\(subquery|\d)|\(ns=\?\)"
+    r"|\bl USING PRIMARY KEY \(ns=\? AND seq>\?\)"
+)
 BY_NATURE = (
     "FROM visibility",  # the few paths that were forgotten
     "count(*) FROM queue",  # what waits to be embedded

@@ -61,7 +61,8 @@ class Facts(Slots):
             latest = {**where, "retired_at": None}
             if len(statuses) == 1:
                 latest["status"] = statuses[0]
-            rows = self._store.select(self._ns, "facts", latest)
+            by = TOP if "status" in latest else ()  # as the index has it, or SQLite walks the namespace by id
+            rows = self._store.select(self._ns, "facts", latest, by=by)
         else:
             rows = [
                 row for row in self._store.select(self._ns, "facts", where)

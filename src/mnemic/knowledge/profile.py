@@ -66,10 +66,14 @@ class _Page:
         self.claims: list[Fact] = []
         self.cost = 0
         self.sections: set[tuple[str, Origin]] = set()
+        self.shown: set[int] = set()
+        self.date = from_ms(now).date().isoformat()
+        self.empty = estimate(frames.render([], nonce), TOKENS)
 
     def try_fact(self, fact: Fact, limit: int) -> None:
-        if fact not in self.facts and self._fits(("facts", fact.origin), _fact(fact, self.now), limit):
+        if fact.id not in self.shown and self._fits(("facts", fact.origin), _fact(fact, self.now), limit):
             self.facts.append(fact)
+            self.shown.add(fact.id)
 
     def try_concern(self, one: Concern, limit: int) -> None:
         if self._fits(("concerns", one.origin), _matter(one), limit):
@@ -84,21 +88,13 @@ class _Page:
         cost = estimate(frames.escaped(line), TOKENS) + 1
         if section not in self.sections:
             empty = frames.Item(f"profile/{section[0]}", "", self.date, section[1], title=_title(section[0]))
-            cost += estimate(frames.render([empty], self.nonce), TOKENS) - self._empty
-        cost += 0 if self.sections else self._empty
+            cost += estimate(frames.render([empty], self.nonce), TOKENS) - self.empty
+        cost += 0 if self.sections else self.empty
         if self.cost + cost > limit:
             return False
         self.sections.add(section)
         self.cost += cost
         return True
-
-    @property
-    def date(self) -> str:
-        return from_ms(self.now).date().isoformat()
-
-    @property
-    def _empty(self) -> int:
-        return estimate(frames.render([], self.nonce), TOKENS)
 
     def profile(self, wanted: int) -> Profile:
         order = {name: place for place, name in enumerate(CATEGORIES)}
