@@ -6,9 +6,10 @@ document, so a crash forgets nothing; a failure marks it `failed` and puts it of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import groupby
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from mnemic.store import EmbedderRow, Store, VectorRow
 from mnemic.text.passage import passage
 from mnemic.text.tokens import query_terms
 
+BATCH = 50
+"""Documents that share a transaction: each commit waits for the disk."""
 EDGES = 3
 """Similar edges a node may have (000 §3)."""
 RECENT, LEXICAL = 120, 20
@@ -63,43 +66,55 @@ class Indexer:
         done = 0
         spaces: set[str] = set()
         while limit is None or done < limit:
-            batch = self._store.queue(ns, due=to_ms(self._clock.now()), limit=50)
+            count = BATCH if limit is None else min(BATCH, limit - done)
+            batch = self._store.queue(ns, due=to_ms(self._clock.now()), limit=count)
             if not batch:
                 break
-            for space, waiting in batch:
-                error = self._index(space, waiting.document)
+            for space, waiting in groupby(batch, key=lambda pair: pair[0]):
+                indexed, error = self._index(space, [row.document for _, row in waiting])
+                done += indexed
                 if error:
                     return Drained(done, 1, error)
                 spaces.add(space)
-                done += 1
                 if progress:
                     progress(done)
-                if limit is not None and done >= limit:
-                    break
         for space in sorted(spaces):
             seal(self._store, space, self.row)
         return Drained(done)
 
-    def _index(self, ns: str, number: int) -> str | None:
-        document = self._store.document_by_id(ns, number)
-        if document is None:
-            with self._store.write(ns) as tx:
-                tx.settle(number, None, 0)
-            return None
-        try:
-            seen, rows, vectors = self._embed(ns, document)
-        except ModelError as error:
-            with self._store.write(ns) as tx:
-                tx.settle(number, str(error)[:500], to_ms(self._clock.now()) + self._retry_ms)
-            return str(error)
-        edges = self._edges(ns, rows, vectors)
+    def _index(self, ns: str, numbers: Sequence[int]) -> tuple[int, str | None]:
+        """Vectors and edges of some documents in one transaction; how many went well, and what stopped the rest."""
+        settled: list[tuple[int, Document | None, set[int]]] = []
+        rows: list[VectorRow] = []
+        vectors: list[Vectors] = []
+        failed: tuple[int, str] | None = None
+        for number in numbers:
+            document = self._store.document_by_id(ns, number)
+            try:
+                seen, fresh, made = self._embed(ns, document) if document else (set(), [], self._nothing)
+            except ModelError as error:
+                failed = (number, str(error))
+                break
+            settled.append((number, document, seen))
+            rows += fresh
+            vectors.append(made)
+        order = sorted(range(len(rows)), key=lambda place: rows[place].node)
+        rows = [rows[place] for place in order]
+        edges = self._edges(ns, rows, np.concatenate([*vectors, self._nothing])[order])
         with self._store.write(ns) as tx:
             tx.put_vectors(self.row.id, rows)
             tx.put_edges(edges)
-            # If the document changed while the model worked, it stays in the queue for what is new.
-            if seen == {node.id for node in self._store.nodes(ns, number, document.shelf)}:
-                tx.settle(number, None, 0)
-        return None
+            for number, document, seen in settled:
+                # If the document changed while the model worked, it stays in the queue for what is new.
+                if document is None or seen == {node.id for node in self._store.nodes(ns, number, document.shelf)}:
+                    tx.settle(number, None, 0)
+            if failed:
+                tx.settle(failed[0], failed[1][:500], to_ms(self._clock.now()) + self._retry_ms)
+        return len(settled), failed[1] if failed else None
+
+    @property
+    def _nothing(self) -> Vectors:
+        return np.zeros((0, self._embedder.dim), dtype=np.float32)
 
     def _embed(self, ns: str, document: Document) -> tuple[set[int], list[VectorRow], Vectors]:
         """The ids of the document's nodes, and vectors for those that have none of their present passage."""
@@ -107,9 +122,8 @@ class Indexer:
         passages = passages_of(self._store, ns, document)
         known = self._store.digests(ns, self.row.id, [node.id for node, _ in passages], document.shelf)
         fresh = [(node, text) for node, text in passages if known.get(node.id) != passage_digest(text)]
-        fresh.sort(key=lambda pair: pair[0].id)
         if not fresh:
-            return seen, [], np.zeros((0, self._embedder.dim), dtype=np.float32)
+            return seen, [], self._nothing
         try:
             vectors = self._embedder.embed([text for _, text in fresh], "passage")
         except BadVectors as error:
