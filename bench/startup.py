@@ -14,17 +14,15 @@ import argparse
 import json
 import os
 import random
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.scale import fill
+from bench.scale import fill, sentences
 from mnemic import Memory
 
 ROOT = Path(__file__).parent.parent
@@ -80,13 +78,6 @@ def timed(commands: dict[str, list[str]], environ: dict[str, str], runs: int) ->
             if number:  # the first round fills the caches of the disk
                 taken[name].append(time.perf_counter() - started)
     return {name: statistics.median(values) for name, values in taken.items()}
-
-
-def sentences() -> Sequence[str]:
-    """The sentences of the project's documents."""
-    pages = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").glob("*.md"))]
-    found = [each for page in pages for each in re.split(r"(?<=[.!?])\s+|\n\n", page.read_text("utf-8"))]
-    return [each for each in found if 20 < len(each) < 300]
 
 
 def render(report: dict[str, Any]) -> str:
