@@ -129,7 +129,7 @@ def names(draw: random.Random) -> Iterator[str]:
     """Names without end: fewer and fewer are new, the others come as often as they came before."""
     known: list[str] = []
     while True:
-        if draw.random() < (len(known) + 1) ** (GROWTH - 1):
+        if draw.random() < (len(known) + 1) ** (1 - 1 / GROWTH):
             known.append("".join(draw.choice("bdfgklmnprstvz") + draw.choice("aeiou") for _ in range(draw.randint(2, 4))))
         else:
             known.append(draw.choice(known))
