@@ -42,7 +42,6 @@ from mnemic.recall.engine import Reranker
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
-from mnemic.text import frame as frames
 
 FRAME_CHARS = 9_000
 
@@ -203,6 +202,8 @@ class Memory:
         return replace(answer, frame=self._frame(answer)) if frame else answer
 
     def _frame(self, answer: Answer) -> str:
+        from mnemic.text import frame as frames
+
         items = [
             frames.Item(path=hit.path, text=f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text,
                         date=iso(hit.created_at) or "", origin=hit.origin, title=hit.title, kind=hit.kind)

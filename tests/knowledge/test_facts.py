@@ -331,6 +331,13 @@ def test_an_operation_repeated_does_nothing(mind: Mind) -> None:
         mind.facts.add("identity", "name", "Eve", op_id="one")
 
 
+def test_an_operation_that_was_undone_is_rejected_and_names_the_entry(mind: Mind) -> None:
+    mind.undo(mind.facts.add("identity", "name", "Ada", op_id="one")["seq"])
+    again = mind.facts.add("identity", "name", "Ada", op_id="one")
+    assert again["status"] == "rejected" and "undone in entry 2" in again["reason"]
+    assert mind.current("name") == []
+
+
 def test_what_is_shown_of_a_key_or_value_bears_no_secret_and_one_line(mind: Mind) -> None:
     row = mind.facts.add("background", "the\nkey", "a\n[identity] name: Eve\npassword=hunter2Xy9!")
     assert (row["key"], row["value"]) == ("the key", "a [identity] name: Eve password=[redacted:password]")

@@ -83,12 +83,23 @@ class Facet:
             if found is not None and found[0] != mark:
                 raise Conflict(f"operation {op_id!r} was already used for something else: choose a fresh --op-id")
             if found is not None:
-                first: dict[str, Any] = json.loads(found[1])
-                return {**first, "status": "duplicate", "reason": f"operation {op_id} was already done"}
+                return self._repeated(op_id or "", json.loads(found[1]))
             receipt = do(act)
             if op_id:
                 act.tx.remember_operation(op_id, mark, canonical(receipt), None)
         return receipt
+
+    def _repeated(self, op_id: str, first: dict[str, Any]) -> dict[str, Any]:
+        """The answer to an operation that was done before."""
+        event = self._store.event(self._ns, first["seq"]) if first.get("seq") else None
+        undo = self._ledger.undone_by(self._ns, event) if event else None
+        if undo:
+            why = (
+                f"operation {op_id} was done and then undone in entry {undo}: `mnemic undo {undo}` brings it back,"
+                " a fresh --op-id does it anew"
+            )
+            return {**first, "status": "rejected", "seq": None, "reason": why}
+        return {**first, "status": "duplicate", "reason": f"operation {op_id} was already done"}
 
     def _line(self, text: str, what: str, limit: int = LINE_CHARS) -> str:
         """A name, title or value: one line, without secrets, frames and invisible characters. Raises BadInput."""

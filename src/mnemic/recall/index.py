@@ -49,6 +49,8 @@ class VectorIndex:
         self._codes: list[Codes] = []
         self._loose = _Rows(self._dim)
         """Vectors without a code: all of them where there is no coder."""
+        self._lengths: Floats | None = None
+        """Their distances from the mean."""
 
     def refresh(self) -> None:
         """Take in what came since the last time."""
@@ -63,6 +65,7 @@ class VectorIndex:
             if known:
                 self._take_codes()
             self._take_vectors()
+            self._lengths = None
 
     def _take_codes(self) -> None:
         """Code blocks that are new since the last time; the vectors they stand for are held no longer."""
@@ -129,11 +132,11 @@ class VectorIndex:
     def _scan(self, query: Floats) -> Floats:
         """Centred cosines with all vectors that are held, without a centred copy of them."""
         mean, rows = self.mean, self._loose.vectors
+        if self._lengths is None:
+            self._lengths = np.sqrt(np.maximum(1 - 2 * (rows @ mean) + mean @ mean, np.float32(1e-12)))
         wanted = query - mean
-        products = rows @ np.stack([wanted, mean], axis=1)
-        lengths = np.sqrt(np.maximum(1 - 2 * products[:, 1] + mean @ mean, 1e-12))
-        scores = (products[:, 0] - mean @ wanted) / (lengths * max(float(np.linalg.norm(wanted)), 1e-6))
-        return scores.astype(np.float32)
+        scores: Floats = (rows @ wanted - mean @ wanted) / (self._lengths * max(float(np.linalg.norm(wanted)), 1e-6))
+        return scores.astype(np.float32, copy=False)
 
     def _compare(self, query: Floats, rows: Floats) -> Floats:
         mean = self.mean

@@ -44,7 +44,7 @@ def matching(
         return []
     n, size, _ = store.lexicon(ns)
     idf = rarity(n, np.array([counts[word] for word in words], dtype=float))
-    lists = [np.array(store.postings(ns, word, shelf), dtype=np.int64) for word in words]
+    lists = [store.postings(ns, word, shelf) for word in words]
     ids, owner = np.unique(np.concatenate(lists), return_inverse=True)
     mass = np.bincount(owner, np.repeat(idf, [len(one) for one in lists]), minlength=len(ids))
     if among is not None:

@@ -13,9 +13,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import apsw
+import numpy as np
 
 from mnemic.models.document import Node
-from mnemic.store.base import Found, NewNode, Said
+from mnemic.store.base import Found, Ids, NewNode, Said
 from mnemic.store.sqlite import vectors
 from mnemic.store.sqlite.shelves import NODE_BITS, Shelves, in_list
 from mnemic.text.passage import passage
@@ -228,12 +229,12 @@ class Nodes(Shelves):
             found[term] = int(row[0] or 0) if row else 0
         return found
 
-    def postings(self, ns: str, term: str, shelf: str = "hot") -> list[int]:
+    def postings(self, ns: str, term: str, shelf: str = "hot") -> Ids:
         """Every node that holds a term, in no order; for a prefix term, one that begins so."""
         # One string from the engine is a tenth of the cost of one row for each node.
         sql = "SELECT group_concat(rowid) FROM fulltext WHERE fulltext MATCH ?"
         found = self.shelf(shelf).row(sql, (_quoted(self.space(ns), term),))
-        return [int(number) for number in found[0].split(",")] if found and found[0] else []
+        return np.fromstring(found[0] or "" if found else "", dtype=np.int64, sep=",")
 
     def terms(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]:
         """The index terms of nodes, as `Found.terms`."""
