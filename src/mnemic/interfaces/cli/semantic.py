@@ -190,6 +190,8 @@ def fact_add(
             check_by=milliseconds(memory, check_by), reason=reason, op_id=op_id,
         )  # fmt: skip
         emit(row, as_json, render.fact)
+    if row["status"] == "rejected":
+        raise Refused(row["reason"])
 
 
 @fact_app.command("edit")
