@@ -11,7 +11,7 @@ import pytest
 
 from mnemic.errors import Conflict, Damaged, NewerSchema
 from mnemic.models.event import Change
-from mnemic.store.sqlite import backups, migrations
+from mnemic.store.sqlite import backups, connection, migrations
 from mnemic.store.sqlite.connection import connect
 from mnemic.text.tokens import phrase_terms
 from tests.homes import Home, rows
@@ -163,6 +163,18 @@ def test_a_flipped_bit_is_damage_and_not_memory(home: Home) -> None:
     home.open()
     with pytest.raises(Damaged, match=r"memory.db"):
         home.store.text("default", 1)
+
+
+def test_a_backup_larger_than_the_engines_cache_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = tuple("cache_size = -16" if "cache_size" in each else each for each in connection._SETTINGS)
+    monkeypatch.setattr(connection, "_SETTINGS", small)
+    home = Home(tmp_path)
+    for number in range(40):
+        home.remember(f"note {number}: " + "the kiln fires at noon. " * 400)
+    home.store.backup(home.folder / "b.zip")
+    (home.folder / "fresh").mkdir()
+    backups.unpack(home.folder / "b.zip", home.folder / "fresh")
+    home.store.close()
 
 
 def test_a_backup_comes_back_as_it_was(home: Home) -> None:

@@ -1,6 +1,6 @@
 """Backup and restore of a whole home.
 
-The files of a live home are never read from outside the engine: each shelf is written out by `VACUUM INTO`, opened,
+The files of a live home are never read from outside the engine: each shelf is written out by its backup interface, opened,
 checked, and only then packed. A restore unpacks into a fresh folder, checks there, and swaps file by file, keeping
 what stood before.
 """

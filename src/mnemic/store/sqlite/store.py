@@ -181,14 +181,18 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
             self.copy_shelf(base, target)
 
     def copy_shelf(self, base: Database, target: Path) -> None:
-        """Write a compact, verified copy of one shelf through the engine itself."""
+        """Write a verified copy of one shelf through the engine itself."""
         part = target.with_name(target.name + ".part")
         part.unlink(missing_ok=True)
-        base.connection().execute("VACUUM INTO ?", (str(part),))
-        copy = connect(part, create=False)
-        found = copy.pragma("quick_check")
-        copy.pragma("journal_mode", "DELETE")
-        copy.close()
+        copy = connect(part)
+        try:
+            # Not VACUUM INTO: past the size of its cache it writes pages before the first, and so without checksums.
+            with copy.backup("main", base.connection(), "main") as backup:
+                backup.step(-1)
+            found = copy.pragma("quick_check")
+            copy.pragma("journal_mode", "DELETE")
+        finally:
+            copy.close()
         if found != "ok":
             raise StoreError(f"the copy of {base.path.name} does not verify ({found}): nothing was replaced")
         os.replace(part, target)
