@@ -44,12 +44,10 @@ def test_a_coordinate_becomes_two_digits() -> None:
 @given(st.integers(1, 200), st.integers(1, 20), st.integers(0, 2**32 - 1))
 def test_bit_counts_order_as_the_rounded_dot_product_does(dim: int, n: int, seed: int) -> None:
     points = unit(np.random.default_rng(seed).normal(size=(n + 1, dim)))
-    codes, query = _digits(points[:n], 2), _digits(points[n:], 3)
-    step = 0.586 / np.sqrt(dim)
-    asked = 2 * np.clip(np.floor(points[n] / np.float32(step)), -4, 3) + 1
-    dots = _levels(codes, dim) @ asked
-    # sum(level * level) = 21 dim - 2 distance, and each coordinate of the query is odd in -7..7
-    assert (21 * dim - 2 * _distances(codes, query).astype(np.int64)).tolist() == dots.astype(int).tolist()
+    codes, query = _digits(points[:n]), _digits(points[n:])
+    dots = _levels(codes, dim) @ _levels(query, dim)[0]
+    # A product of levels is (2a + b)(2c + d): sum(level * level) = 9 dim - 2 distance.
+    assert (9 * dim - 2 * _distances(codes, query).astype(np.int64)).tolist() == dots.astype(int).tolist()
 
 
 def test_candidates_hold_the_exact_top_20() -> None:

@@ -7,15 +7,15 @@ by their full vectors. Codes are taken after subtracting the mean of all vectors
 models fill a narrow cone, in which plain signs hardly differ. docs/codes.md has the measurements and the ways
 not taken, `python -m bench.codes` makes them again.
 
-A coordinate becomes one of the levels -3, -1, 1, 3, the 2-bit number `2*a + b` with digits -1 or 1; the query
-is written with three such digits. A product of levels is then a weighted sum of products of digits, and a sum
+A coordinate becomes one of the levels -3, -1, 1, 3, the 2-bit number `2*a + b` with digits -1 or 1, and so does
+the query's. A product of levels is then a weighted sum of products of digits, and a sum
 of products of digits is a bit count: sum(a*b) = dim - 2*count(a XOR b). So one pass of integer work gives the
 dot product of the rounded vectors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,15 +31,15 @@ which is five times faster than going from vector to vector.
 EXACT_BELOW = 20_000
 """Vectors up to which `scan` is quicker than `nearest`, and 31 MB hold them at 384 dimensions."""
 
-RESCORE = 20
-"""Candidates to compare by full vectors for each result wanted: keeps at least 0.98 of the exact top 20."""
+SHARE, FEWEST, MOST = 500, 100, 400
+"""One candidate in so many vectors is compared in full, within these bounds: 0.999 of the exact top 20 are kept at
+40,000 vectors with 100 of them, 0.99 at a million with 400."""
 
 STALE = 0.25
 """`drift` from which on codes should be made anew; up to 0.3 at least 0.98 of the exact top 20 were kept."""
 
-CODE_BITS, QUERY_BITS = 2, 3
-STEPS = {2: 0.996, 3: 0.586}
-"""Best uniform step for a normal distribution of spread 1, by bits (Max 1960, IRE Trans. IT-6, table II)."""
+STEP = 0.996
+"""Best uniform step of two bits for a normal distribution of spread 1 (Max 1960, IRE Trans. IT-6, table II)."""
 
 BLOCK = 1 << 15
 """Columns at a time: the sums of a block stay in the processor's cache."""
@@ -66,7 +66,7 @@ class Coder:
 
     def encode(self, vectors: NDArray[np.floating]) -> Codes:
         """The codes of `vectors` (n, dim), a column for each: `np.hstack` them to what is there."""
-        return _digits(centred(vectors, self.mean), CODE_BITS)
+        return _digits(centred(vectors, self.mean))
 
 
 def scan(vectors: NDArray[np.float32], query: NDArray[np.float32], k: int) -> NDArray[np.intp]:
@@ -77,12 +77,12 @@ def scan(vectors: NDArray[np.float32], query: NDArray[np.float32], k: int) -> ND
 def nearest(blocks: Sequence[Codes], query: NDArray[np.float32], coder: Coder, k: int) -> NDArray[np.intp]:
     """About the k nearest columns to `query` (dim,) by centred cosine, best first, counted through all blocks.
 
-    Ask for `RESCORE` times what is wanted and compare those by their full vectors.
+    Ask for as many as `candidates` says and compare those by their full vectors.
     """
     if not blocks:
         return np.empty(0, np.intp)
     point = centred(query, coder.mean)
-    digits = _digits(point[None], QUERY_BITS)
+    digits = _digits(point[None])
     distances = np.concatenate([_distances(block, digits) for block in blocks])
     rough = _best(-distances.astype(np.int64), REFINE * k)
     levels = _levels(_columns(blocks, rough), len(point))
@@ -101,6 +101,11 @@ def _columns(blocks: Sequence[Codes], places: NDArray[np.intp]) -> Codes:
     return found
 
 
+def candidates(n: int) -> int:
+    """How many of n vectors to compare in full for the nearest few."""
+    return min(max(n // SHARE, FEWEST), MOST)
+
+
 def drift(old: NDArray[np.floating], new: NDArray[np.floating]) -> float:
     """How far the mean has moved since the codes were made, in units of the vectors' distance from it.
 
@@ -110,14 +115,14 @@ def drift(old: NDArray[np.floating], new: NDArray[np.floating]) -> float:
     return float(np.linalg.norm(np.asarray(new, np.float64) - old) / np.sqrt(room))
 
 
-def _digits(points: NDArray[np.float32], bits: int) -> Codes:
-    """The digits of the rounded coordinates of unit `points`, highest first, shape (bits * words, n)."""
+def _digits(points: NDArray[np.float32]) -> Codes:
+    """The digits of the rounded coordinates of unit `points`, highest first, shape (2 * words, n)."""
     n, dim = points.shape
-    step = STEPS[bits] / np.sqrt(dim)
-    level = np.clip(np.floor(points / step) + 2 ** (bits - 1), 0, 2**bits - 1).astype(np.uint8)
+    step = STEP / np.sqrt(dim)
+    level = np.clip(np.floor(points / step) + 2, 0, 3).astype(np.uint8)
     padded = np.zeros((n, -(-dim // 64) * 64), np.uint8)
     rows = []
-    for digit in reversed(range(bits)):
+    for digit in (1, 0):
         padded[:, :dim] = level >> digit & 1
         rows.append(np.packbits(padded, axis=1, bitorder="little").view("<u8").T)
     return np.ascontiguousarray(np.vstack(rows), dtype=np.uint64)
@@ -125,29 +130,21 @@ def _digits(points: NDArray[np.float32], bits: int) -> Codes:
 
 def _distances(codes: Codes, query: Codes) -> NDArray[np.uint32]:
     """A number for each column that grows as the dot product with the rounded query falls."""
-    words = len(codes) // CODE_BITS
+    words = len(codes) // 2
     total = np.zeros(codes.shape[1], np.uint32)
     for start in range(0, len(total), BLOCK):
         block, part = codes[:, start : start + BLOCK], total[start : start + BLOCK]
-        for code_digit, query_digit, weight in _pairs():
+        for high, other, weight in ((0, 0, 2), (0, 1, 1), (1, 0, 1), (1, 1, 0)):
             count = np.zeros(len(part), np.uint16)
             for word in range(words):
-                count += np.bitwise_count(
-                    block[code_digit * words + word] ^ query[query_digit * words + word, 0]
-                )
+                count += np.bitwise_count(block[high * words + word] ^ query[other * words + word, 0])
             part += count.astype(np.uint32) << weight
     return total
 
 
-def _pairs() -> Iterator[tuple[int, int, int]]:
-    for code_digit in range(CODE_BITS):
-        for query_digit in range(QUERY_BITS):
-            yield code_digit, query_digit, CODE_BITS - 1 - code_digit + QUERY_BITS - 1 - query_digit
-
-
 def _levels(codes: Codes, dim: int) -> NDArray[np.float32]:
     """The coordinates that the columns stand for, each -3, -1, 1 or 3, shape (n, dim)."""
-    words = len(codes) // CODE_BITS
+    words = len(codes) // 2
     high, low = (
         np.unpackbits(
             np.ascontiguousarray(half.T, "<u8").view(np.uint8), axis=1, bitorder="little", count=dim

@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 
 from mnemic.embed import calibration_of
 from mnemic.recall.codebook import matrix
-from mnemic.recall.codes import RESCORE, Coder, Codes, nearest
+from mnemic.recall.codes import Coder, Codes, candidates, nearest
 from mnemic.store import Store
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
 FEW = 64
 BATCH = 20_000
-REFERENCE = 20
-"""The number of results for which `RESCORE` was measured (docs/codes.md)."""
+KEPT = 50_000
+"""Full vectors that are kept in memory once they were read: 40 MB at 384 dimensions."""
 
 
 class VectorIndex:
@@ -49,6 +49,8 @@ class VectorIndex:
         self._codes: list[Codes] = []
         self._loose = _Rows(self._dim)
         """Vectors without a code: all of them where there is no coder."""
+        self._known: dict[int, bytes] = {}
+        """Full vectors from the store, which never change."""
         self._lengths: Floats | None = None
         """Their distances from the mean."""
 
@@ -110,9 +112,13 @@ class VectorIndex:
         if self._coder is None:
             places = self._loose.places(ids)
             return self._loose.vectors[places[places >= 0]], places >= 0
-        stored = self._store.vectors(self._ns, self._embedder, ids, self._shelf)
-        have = np.array([node in stored for node in ids], dtype=bool)
-        return matrix([stored[node] for node in ids if node in stored], self._dim), have
+        known = self._known
+        if missing := [node for node in ids if node not in known]:
+            if len(known) > KEPT:
+                known = self._known = {node: known[node] for node in ids if node in known}
+            known |= self._store.vectors(self._ns, self._embedder, missing, self._shelf)
+        have = np.array([node in known for node in ids], dtype=bool)
+        return matrix([known[node] for node in ids if node in known], self._dim), have
 
     def nearest(self, query: Floats, k: int, among: Ids | None = None) -> Ids:
         """The ids of the k nodes closest to the query, best first; `among`: of these nodes only."""
@@ -123,7 +129,7 @@ class VectorIndex:
         elif self._coder is None:
             return _top(self._loose.ids, self._scan(query), k)
         else:
-            few = nearest(self._codes, query, self._coder, max(k, RESCORE * REFERENCE))
+            few = nearest(self._codes, query, self._coder, max(k, candidates(sum(map(len, self._coded)))))
             loose = _top(self._loose.ids, self._scan(query), k)
             coded = np.concatenate([*self._coded, np.zeros(0, dtype=np.int64)])[few]
             ids = np.concatenate([coded[coded > 0], loose])  # 0 stands where one was erased

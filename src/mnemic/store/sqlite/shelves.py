@@ -21,7 +21,7 @@ FILES = {"hot": "memory.db", "warm": "memory-warm.db", "cold": "memory-cold.db"}
 
 def in_list(ids: Iterable[int]) -> str:
     """Integers for an IN clause; written out because SQLite's variables are limited and these cannot carry text."""
-    return ",".join(str(int(number)) for number in ids)
+    return ",".join(map(str, map(int, ids)))
 
 
 class Shelves:
