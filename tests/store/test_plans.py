@@ -14,7 +14,7 @@ from mnemic.models.document import Turn
 from tests.homes import NOON
 
 WALKS = re.compile(
-    r"\bSCAN (?!CONSTANT|place|fulltext|temp.vocabulary|\(subquery|\d)|\(ns=\?\)"
+    r"\bSCAN (?!CONSTANT|place|run|fulltext|temp.vocabulary|\(subquery|\d)|\(ns=\?\)"
     r"|\bl USING PRIMARY KEY \(ns=\? AND seq>\?\)"
 )
 BY_NATURE = (

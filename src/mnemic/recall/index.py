@@ -104,7 +104,7 @@ class VectorIndex:
         """Centred unit vectors, shape (n, dim); zeros where a node has none."""
         rows, have = self._rows(ids)
         found = np.zeros((len(ids), self._dim), dtype=np.float32)
-        found[have] = _centred(rows, self.mean)
+        found[have] = (rows - self.mean) / _lengths(rows, self.mean)[:, None]
         return found
 
     def _rows(self, ids: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
@@ -136,22 +136,23 @@ class VectorIndex:
         return _top(ids, self.cosines(query, ids.tolist()), k)
 
     def _scan(self, query: Floats) -> Floats:
-        """Centred cosines with all vectors that are held, without a centred copy of them."""
-        mean, rows = self.mean, self._loose.vectors
+        """Centred cosines with all vectors that are held."""
         if self._lengths is None:
-            self._lengths = np.sqrt(np.maximum(1 - 2 * (rows @ mean) + mean @ mean, np.float32(1e-12)))
-        wanted = query - mean
-        scores: Floats = (rows @ wanted - mean @ wanted) / (self._lengths * max(float(np.linalg.norm(wanted)), 1e-6))
-        return scores.astype(np.float32, copy=False)
+            self._lengths = _lengths(self._loose.vectors, self.mean)
+        return self._cosines(query, self._loose.vectors, self._lengths)
 
     def _compare(self, query: Floats, rows: Floats) -> Floats:
-        mean = self.mean
-        wanted = query - mean
-        wanted = wanted / max(float(np.linalg.norm(wanted)), 1e-6)
-        scores: Floats = _centred(rows, mean) @ wanted
+        scores = self._cosines(query, rows, _lengths(rows, self.mean))
         if self._coder is None and len(self._loose) < FEW and self._level:
             scores = (scores - self._level) / (1 - self._level)
         return scores
+
+    def _cosines(self, query: Floats, rows: Floats, lengths: Floats) -> Floats:
+        """Centred cosines without a centred copy of the rows: (v - m)(q - m) = v(q - m) - m(q - m)."""
+        wanted = query - self.mean
+        wanted /= max(float(np.linalg.norm(wanted)), 1e-6)
+        scores = (rows @ wanted - self.mean @ wanted) / lengths
+        return scores.astype(np.float32, copy=False)
 
 
 class _Rows:
@@ -217,7 +218,7 @@ def _top(ids: Ids, scores: Floats, k: int) -> Ids:
     return ids[have[np.lexsort((ids[have], -scores[have]))]]
 
 
-def _centred(rows: Floats, mean: Floats) -> Floats:
-    moved = rows - mean
-    unit: Floats = moved / np.maximum(np.linalg.norm(moved, axis=1, keepdims=True), 1e-6)
-    return unit
+def _lengths(rows: Floats, mean: Floats) -> Floats:
+    """How far unit vectors lie from the mean."""
+    squares = 1 - 2 * (rows @ mean) + mean @ mean
+    return np.sqrt(np.maximum(squares, 1e-12)).astype(np.float32, copy=False)

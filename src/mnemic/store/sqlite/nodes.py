@@ -10,6 +10,7 @@ from __future__ import annotations
 import zlib
 from array import array
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import apsw
@@ -178,16 +179,18 @@ class Nodes(Shelves):
     def turns(self, ns: str, places: Sequence[tuple[str, int]], shelf: str = "hot") -> list[Said]:
         """The nodes that have words at (session, seq) places, with no more than scoring needs."""
         space = self.space(ns)
-        sql = "SELECT session, seq, document, role FROM messages WHERE ns=? AND session=? AND seq BETWEEN ? AND ?"
-        said = {}
-        with self.hot.snapshot() as db:
-            runs = [(space, session, first, last) for session, first, last in _runs(places)]
-            for session, seq, document, role in db.executemany(sql, runs):
-                said[document, seq] = (session, role)
+        runs = _runs(places)
+        marks = ",".join(["(?,?,?)"] * len(runs))
+        # CROSS JOIN: the places first, then each by the index; the planner would rather walk the namespace.
+        sql = (
+            f"WITH run(talk, low, high) AS (VALUES {marks}) SELECT session, seq, document, role FROM run"
+            " CROSS JOIN messages ON ns=? AND session=talk AND seq BETWEEN low AND high"
+        )
+        rows = self.hot.rows(sql, (*chain.from_iterable(runs), space)) if runs else []
+        said = {(document, seq): (session, role) for session, seq, document, role in rows}
         pairs = ",".join([f"({document},{seq})" for document, seq in said])
         if not pairs:
             return []
-        # CROSS JOIN: the places first, then each by the index; the planner would rather walk the namespace.
         sql = (
             f"WITH place(d, m) AS (VALUES {pairs}) SELECT d, m, id, size, terms, kind, speaker, created_at"
             " FROM place CROSS JOIN nodes ON document=d AND message=m WHERE size>0 AND +ns=?"
