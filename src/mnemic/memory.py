@@ -22,6 +22,7 @@ from mnemic.capture.forget import Forgetting, Forgotten
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, open_embedder
 from mnemic.errors import BadInput, MnemicError, NotFound, Refused
+from mnemic.knowledge.experiences import Experiences
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.record import shown
 from mnemic.models.answer import Answer, Budget, Scope
@@ -64,6 +65,7 @@ class Memory:
             retry_seconds=settings.capture.retry_seconds,
         )  # fmt: skip
         self._recall = Recall(self._store, self._embedder, self.clock, reranker)
+        self.experiences = Experiences(self._store, self._ledger, self.clock, self.namespace)
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 
