@@ -645,7 +645,7 @@ class Experiences:
 
 
 def _actor(channel: Origin) -> str:
-    return "user" if origins.human(channel) else "agent"
+    return "human" if origins.human(channel) else "agent"
 
 
 def _attribution(claimed: str | None) -> Attribution | None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from datetime import datetime
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mnemic.errors import BadInput, MnemicError
-from mnemic.interfaces.cli import render
+from mnemic.interfaces.cli import experience, render
+from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, milliseconds, moment, opened, read, stdin
 
 if TYPE_CHECKING:
     from mnemic.memory import Memory
@@ -23,18 +22,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help="Persistent m
                   pretty_exceptions_enable=False)  # fmt: skip
 ledger_app = typer.Typer(no_args_is_help=True, help="The record of every change, which proves itself.")
 app.add_typer(ledger_app, name="ledger")
-
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
-Reason = Annotated[str, typer.Option("--reason", help="Why; it stands in the ledger.")]
-
-
-@dataclass(slots=True)
-class _Target:
-    home: str | None = None
-    namespace: str | None = None
-
-
-TARGET = _Target()
+experience.register(app)
 
 
 @app.callback()
@@ -63,60 +51,6 @@ def run() -> None:
         sys.exit(1)
 
 
-def _memory() -> Memory:
-    from mnemic.memory import Memory
-
-    return Memory.open(TARGET.home, namespace=TARGET.namespace)
-
-
-def _print(value: Any, as_json: bool, show: Callable[[Any], None]) -> None:
-    if as_json:
-        print(json.dumps(value, ensure_ascii=False, indent=None))
-    else:
-        show(value)
-
-
-def _moment(memory: Memory, text: str | None) -> datetime | None:
-    if text is None:
-        return None
-    from mnemic.text.when import parse_moment
-
-    return parse_moment(text, memory.clock.now())
-
-
-def _ms(memory: Memory, text: str | None, *, end: bool = False) -> int | None:
-    if text is None:
-        return None
-    from mnemic.clock import to_ms
-    from mnemic.text.when import parse_moment
-
-    return to_ms(parse_moment(text, memory.clock.now(), end=end))
-
-
-def _stdin() -> str:
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
-
-
-def _file(name: str) -> Path | None:
-    """The file that an argument names, or None where it is a text."""
-    if len(name) > 1000 or "\n" in name or "\0" in name:
-        return None
-    file = Path(name).expanduser()
-    try:
-        return file if file.is_file() else None
-    except OSError:
-        return None
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise BadInput(f"{str(file)!r} is not UTF-8 text: convert it first") from None
-    except OSError as error:
-        raise BadInput(f"{str(file)!r} cannot be read ({error.strerror})") from None
-
-
 @app.command()
 def remember(
     text: Annotated[str, typer.Argument(help="A text, a file, or - for stdin.")],
@@ -129,15 +63,15 @@ def remember(
     as_json: Json = False,
 ) -> None:
     """Remember a text or a file."""
-    file = None if text == "-" else _file(text)
-    body = _stdin() if text == "-" else _read(file) if file else text
-    with _memory() as memory:
+    file = None if text == "-" else file_of(text)
+    body = stdin() if text == "-" else read(file) if file else text
+    with opened() as memory:
         receipt = memory.remember(
             body, title=title or (file.stem if file and not body.lstrip().startswith("# ") else ""),
-            kind="file" if file else "note", at=_moment(memory, at), importance=importance, context=context,
+            kind="file" if file else "note", at=moment(memory, at), importance=importance, context=context,
             source=file.resolve().as_uri() if file else None, op_id=op_id, allow_erased=allow_erased,
         )  # fmt: skip
-        _print(receipt.json(), as_json, render.receipt)
+        emit(receipt.json(), as_json, render.receipt)
     if receipt.status == "rejected":
         raise MnemicError(receipt.reason or "rejected")
 
@@ -150,11 +84,11 @@ def capture(
     as_json: Json = False,
 ) -> None:  # fmt: skip
     """Capture a conversation."""
-    with _memory() as memory:
-        turns = _turns(memory, _stdin() if file == "-" else _read(Path(file).expanduser()))
+    with opened() as memory:
+        turns = _turns(memory, stdin() if file == "-" else read(Path(file).expanduser()))
         name = session or (Path(file).stem if file != "-" else None)
         report = memory.capture(turns, session=name, context=context)
-        _print(report.json(), as_json, render.capture)
+        emit(report.json(), as_json, render.capture)
 
 
 def _turns(memory: Memory, text: str) -> list[Any]:
@@ -200,7 +134,7 @@ def recall(
     """Ask memory."""
     from mnemic.models.answer import Budget, Scope
 
-    with _memory() as memory:
+    with opened() as memory:
         given = memory.settings.recall
         nodes = k or given.nodes
         budget = Budget(
@@ -209,8 +143,8 @@ def recall(
             node_chars=max_node_chars or given.node_chars,
         )
         scope = Scope(
-            within=within, context=context, kinds=tuple(kind or ()), since=_ms(memory, since),
-            until=_ms(memory, until), as_of=_ms(memory, as_of),
+            within=within, context=context, kinds=tuple(kind or ()), since=milliseconds(memory, since),
+            until=milliseconds(memory, until), as_of=milliseconds(memory, as_of),
         )  # fmt: skip
         answer = memory.recall(
             query, scope=scope, budget=budget, scoring=scoring, why_not=why_not or (), frame=frame
@@ -218,14 +152,14 @@ def recall(
     if frame and not as_json:
         print(answer.frame or "")
     else:
-        _print(answer.json(), as_json, lambda row: render.answer(row, explain))
+        emit(answer.json(), as_json, lambda row: render.answer(row, explain))
 
 
 @app.command()
 def show(path: str, as_json: Json = False) -> None:
     """Open a path: its text, where it belongs, its history."""
-    with _memory() as memory:
-        _print(memory.show(path), as_json, render.page)
+    with opened() as memory:
+        emit(memory.show(path), as_json, render.page)
 
 
 @app.command()
@@ -235,8 +169,8 @@ def tree(
     as_json: Json = False,
 ) -> None:
     """Browse the address space."""
-    with _memory() as memory:
-        _print(memory.tree(path, depth=depth), as_json, render.tree)
+    with opened() as memory:
+        emit(memory.tree(path, depth=depth), as_json, render.tree)
 
 
 @app.command()
@@ -247,30 +181,30 @@ def forget(
     as_json: Json = False,
 ) -> None:
     """Hide a path from recall, or erase it."""
-    with _memory() as memory:
-        _print(memory.forget(path, erase=erase, reason=reason).json(), as_json, render.record)
+    with opened() as memory:
+        emit(memory.forget(path, erase=erase, reason=reason).json(), as_json, render.record)
 
 
 @app.command()
 def undo(seq: int, reason: Reason = "", as_json: Json = False) -> None:
     """Take one ledger entry back."""
-    with _memory() as memory:
-        _print(memory.undo(seq, reason=reason), as_json, render.record)
+    with opened() as memory:
+        emit(memory.undo(seq, reason=reason), as_json, render.record)
 
 
 @app.command()
 def status(as_json: Json = False) -> None:
     """How much there is."""
-    with _memory() as memory:
-        _print(memory.status(), as_json, render.record)
+    with opened() as memory:
+        emit(memory.status(), as_json, render.record)
 
 
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Check the home; exit 1 if something is wrong."""
-    with _memory() as memory:
+    with opened() as memory:
         found = memory.doctor()
-        _print(found, as_json, render.record)
+        emit(found, as_json, render.record)
     if not found["ok"]:
         raise MnemicError(found["problems"][0])
 
@@ -278,21 +212,21 @@ def doctor(as_json: Json = False) -> None:
 @app.command()
 def reindex(as_json: Json = False) -> None:
     """Make trees, full text and missing vectors anew."""
-    with _memory() as memory:
-        _print(memory.reindex(), as_json, render.record)
+    with opened() as memory:
+        emit(memory.reindex(), as_json, render.record)
 
 
 @app.command()
 def backup(file: str, as_json: Json = False) -> None:
     """Write a verified copy of the home."""
-    with _memory() as memory:
-        _print(memory.backup(file), as_json, render.record)
+    with opened() as memory:
+        emit(memory.backup(file), as_json, render.record)
 
 
 @app.command()
 def restore(file: str, reason: Reason = "", as_json: Json = False) -> None:
     """Put a backup in place of the home; the old files are kept beside it."""
-    _print(_memory().restore(file, reason=reason), as_json, render.record)
+    emit(opened().restore(file, reason=reason), as_json, render.record)
 
 
 @ledger_app.command("list")
@@ -302,25 +236,25 @@ def ledger_list(
     as_json: Json = False,
 ) -> None:
     """The latest entries, newest first."""
-    with _memory() as memory:
-        _print(memory.ledger(limit=limit, after=after), as_json, render.events)
+    with opened() as memory:
+        emit(memory.ledger(limit=limit, after=after), as_json, render.events)
 
 
 @ledger_app.command("show")
 def ledger_show(seq: int, as_json: Json = False) -> None:
     """One entry with all it changed."""
-    with _memory() as memory:
-        _print(memory.ledger_entry(seq), as_json, render.record)
+    with opened() as memory:
+        emit(memory.ledger_entry(seq), as_json, render.record)
 
 
 @ledger_app.command("verify")
 def ledger_verify(as_json: Json = False) -> None:
     """Check the chain, the contents, the outside head and the state; exit 1 if anything differs."""
-    with _memory() as memory:
+    with opened() as memory:
         verdict = memory.verify()
     row = asdict(verdict)
     row["notes"] = list(verdict.notes)
-    _print(row, as_json, render.record)
+    emit(row, as_json, render.record)
     if not verdict.ok:
         print(f"mnemic: {verdict.problem}: restore with `mnemic restore FILE`", file=sys.stderr)
         raise typer.Exit(1)
@@ -329,14 +263,14 @@ def ledger_verify(as_json: Json = False) -> None:
 @ledger_app.command("export")
 def ledger_export(as_json: Json = False) -> None:
     """Every entry with payload and salt, one JSON line each; with --json, one array."""
-    with _memory() as memory:
+    with opened() as memory:
         rows = memory.ledger_export()
-    _print(rows, as_json, render.lines)
+    emit(rows, as_json, render.lines)
 
 
 @ledger_app.command("accept")
 def ledger_accept(reason: Reason = "", as_json: Json = False) -> None:
     """Accept a store that lies behind the head seen before: a decision of yours, on the record."""
-    with _memory() as memory:
+    with opened() as memory:
         head = memory.accept(reason=reason)
-    _print({"seq": head.seq, "hash": head.hash} if head else {}, as_json, render.record)
+    emit({"seq": head.seq, "hash": head.hash} if head else {}, as_json, render.record)

@@ -1,0 +1,92 @@
+"""What every verb of the command line shares: which home it means, how it reads, how it answers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mnemic.errors import BadInput
+
+if TYPE_CHECKING:
+    from mnemic.memory import Memory
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why; it stands in the ledger.")]
+
+
+@dataclass(slots=True)
+class Target:
+    """The home and namespace that the command line named."""
+
+    home: str | None = None
+    namespace: str | None = None
+
+
+TARGET = Target()
+
+
+def opened() -> Memory:
+    """The memory that the command line means."""
+    from mnemic.memory import Memory
+
+    return Memory.open(TARGET.home, namespace=TARGET.namespace)
+
+
+def emit(value: Any, as_json: bool, show: Callable[[Any], None]) -> None:
+    """Answer as one JSON document, or as `show` writes it."""
+    if as_json:
+        print(json.dumps(value, ensure_ascii=False, indent=None))
+    else:
+        show(value)
+
+
+def moment(memory: Memory, text: str | None) -> datetime | None:
+    """The moment that an option names."""
+    if text is None:
+        return None
+    from mnemic.text.when import parse_moment
+
+    return parse_moment(text, memory.clock.now())
+
+
+def milliseconds(memory: Memory, text: str | None, *, end: bool = False) -> int | None:
+    """The moment that an option names, in ms; with `end`, the end of what it names."""
+    if text is None:
+        return None
+    from mnemic.clock import to_ms
+    from mnemic.text.when import parse_moment
+
+    return to_ms(parse_moment(text, memory.clock.now(), end=end))
+
+
+def stdin() -> str:
+    """All of the standard input."""
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def file_of(name: str) -> Path | None:
+    """The file that an argument names, or None where it is a text."""
+    if len(name) > 1000 or "\n" in name or "\0" in name:
+        return None
+    file = Path(name).expanduser()
+    try:
+        return file if file.is_file() else None
+    except OSError:
+        return None
+
+
+def read(file: Path) -> str:
+    """A text file. Raises BadInput."""
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise BadInput(f"{str(file)!r} is not UTF-8 text: convert it first") from None
+    except OSError as error:
+        raise BadInput(f"{str(file)!r} cannot be read ({error.strerror})") from None
