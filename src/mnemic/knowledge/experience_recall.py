@@ -37,9 +37,12 @@ def ask(
         due = _due(library, pool, rules, now)
     proven.sort(key=lambda found: -_rank(found, rules, now))
     items, omitted, spent = list[Recalled](), 0, 0
-    for found in proven:
+    for place, found in enumerate(proven):
+        if len(items) == k:
+            omitted += len(proven) - place
+            break
         item = _recalled(found, asked, now)
-        if len(items) == k or (items and spent + item.cost > max_tokens):
+        if items and spent + item.cost > max_tokens:
             omitted += 1
             continue
         items.append(item)

@@ -80,7 +80,7 @@ class Experience:
         return self.tokens_saved - self.tokens_spent
 
     def row(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: getattr(self, name) for name in EXPERIENCE_COLUMNS}
 
 
 def experience(row: Row) -> Experience:
