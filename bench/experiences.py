@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +45,7 @@ def measure(folder: Path, count: int, questions: int) -> dict[str, Any]:
         return " ".join(draw.choices(words, weights, k=size))
 
     with _opened(folder) as memory:
-        filled = [_timed(lambda place=place: _handed_in(memory, place, text)) for place in range(count)]
+        filled = [_timed(partial(_handed_in, memory, place, text)) for place in range(count)]
         numbers = [row["id"] for row in memory.experiences.list()]
         for number in numbers[::2]:
             memory.experiences.report(number, "success")
@@ -51,16 +53,27 @@ def measure(folder: Path, count: int, questions: int) -> dict[str, Any]:
     with _opened(folder) as memory:
         memory.experiences.recall(text(12))
         cold = time.perf_counter() - started
-        recalls, reports = [], []
+        recalls, reports = list[float](), list[float]()
         for _ in range(questions):
             recalls.append(_timed(lambda: memory.experiences.recall(text(12))))
             number = draw.choice(numbers)
-            reports.append(_timed(lambda number=number: memory.experiences.report(number, "success", tokens_saved=100)))
+            reports.append(_timed(partial(memory.experiences.report, number, "success", tokens_saved=100)))
         assert memory.verify().ok
     return {
         "experiences": len(numbers), "refine_ms": spread(filled), "recall_ms": spread(recalls),
-        "report_ms": spread(reports), "first_recall_s": round(cold, 2),
+        "report_ms": spread(reports), "first_recall_s": round(cold, 2), "disk_sync_ms": spread(_syncs(folder / "sync")),
     }  # fmt: skip
+
+
+def _syncs(file: Path) -> list[float]:
+    """What this disk takes to make 8 kB durable, which every write waits for."""
+    with open(file, "wb", buffering=0) as handle:
+
+        def write() -> None:
+            handle.write(bytes(8192))
+            os.fsync(handle.fileno())
+
+        return [_timed(write) for _ in range(200)]
 
 
 def _handed_in(memory: Memory, place: int, text: Callable[[int], str]) -> None:

@@ -39,5 +39,5 @@ def asked(number: int = 1) -> str:
     return f"the migration{number} hangs{number} and I must restart{number} it"
 
 
-def failing(number: int = 1) -> dict[str, str]:
+def failing(number: int = 1) -> dict[str, Any]:
     return {"attribution": "experience", "evidence": f"step 2 broke {number}"}

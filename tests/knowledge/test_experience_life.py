@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from mnemic.errors import Refused
 from mnemic.knowledge.trust import Rules
@@ -21,9 +21,11 @@ from tests.homes import Home
 from tests.knowledge.lessons import bare, batch, lesson, library
 
 CAP = 2
+SHOWN = ("status", "alpha", "beta", "value", "pinned", "approved_by")
 OPEN = ("candidate", "live", "challenged")
 TABLES = ("experiences", "reports", "consolidations")
-CHANNELS: st.SearchStrategy[Origin] = st.sampled_from(["user", "user", "agent"])
+CHANNELS: st.SearchStrategy[Origin] = st.sampled_from(["user", "user", "user", "agent"])
+DRAWS = st.integers(0, 400)
 MEMORY = Path("/dev/shm")
 Rows = dict[str, list[dict[str, Any]]]
 
@@ -130,8 +132,11 @@ class Life(RuleBasedStateMachine):
             self.last = (done.seq, before, ids, rows)
         return done
 
-    def pick(self, draw: int) -> Revision:
-        return self.model.revisions[draw % len(self.model.revisions)]
+    def pick(self, draw: int, *fitting: str) -> Revision:
+        """One of all revisions; three times of four one of a status that fits, where there is one."""
+        fit = [item for item in self.model.revisions if item.status in fitting] if draw % 4 else []
+        found = fit or self.model.revisions
+        return found[draw // 4 % len(found)]
 
     def fresh(self, **more: Any) -> Revision:
         self.made += 1
@@ -141,6 +146,14 @@ class Life(RuleBasedStateMachine):
     def new(self, item: Revision, deed: Callable[[int], Any]) -> None:
         done = self.act(lambda: deed(self.made), lambda model: model.revisions.append(item) or True)
         self.ids.append(done.id if hasattr(done, "id") else done.receipts[0].id)
+
+    @initialize()
+    def begin(self) -> None:
+        """A few to begin with, so that most steps have something to be about."""
+        for _ in range(2):
+            self.refine("f", "agent", 1)
+        self.refine("f", "web", 0)
+        self.add("f")
 
     # handing in
 
@@ -169,13 +182,20 @@ class Life(RuleBasedStateMachine):
 
     # reports
 
+    @precondition(lambda self: any(item.status == "live" for item in self.model.revisions))
+    @rule(draw=DRAWS)
+    def fail_twice(self, draw: int) -> None:
+        """What takes a live one out."""
+        for _ in range(2):
+            self.report(draw | 1, False, True, "it broke", 0, None)
+
     @precondition(lambda self: self.model.revisions)
     @rule(
-        draw=st.integers(0, 50), success=st.booleans(), blamed=st.booleans(), saved=st.integers(0, 3),
+        draw=DRAWS, success=st.booleans(), blamed=st.booleans(), saved=st.integers(0, 3),
         evidence=st.sampled_from(["it broke", "it broke", "", "network down"]), key=st.sampled_from([None, None, "a", "b"]),
     )  # fmt: skip
     def report(self, draw: int, success: bool, blamed: bool, evidence: str, saved: int, key: str | None) -> None:
-        item = self.pick(draw)
+        item = self.pick(draw, "candidate", "live", "archived")
 
         def told(model: Model) -> bool:
             if key is not None and (item.line, item.number, key) in model.keys:
@@ -211,9 +231,9 @@ class Life(RuleBasedStateMachine):
         )  # fmt: skip
 
     @precondition(lambda self: self.model.revisions)
-    @rule(draw=st.integers(0, 50), right=st.booleans())
+    @rule(draw=DRAWS, right=st.booleans())
     def replay(self, draw: int, right: bool) -> None:
-        item = self.pick(draw)
+        item = self.pick(draw, "candidate")
         gist = self.lib.show(self.ids[item.line], revision=item.number)["gist"]
         samples = [{"situation": gist, "expected": "success" if right else "fail"}]
 
@@ -228,10 +248,17 @@ class Life(RuleBasedStateMachine):
 
     # revising
 
+    @precondition(lambda self: any(item.status == "challenged" for item in self.model.revisions))
+    @rule(draw=DRAWS, right=st.booleans())
+    def revise_and_try(self, draw: int, right: bool) -> None:
+        """A challenged one gets a draft, and the draft its trial."""
+        self.revise(draw | 1, "agent")
+        self.report(draw | 1, right, True, "it broke", 1, None)
+
     @precondition(lambda self: self.model.revisions)
-    @rule(draw=st.integers(0, 50), channel=CHANNELS)
+    @rule(draw=DRAWS, channel=CHANNELS)
     def revise(self, draw: int, channel: Origin) -> None:
-        line = self.pick(draw).line
+        line = self.pick(draw, *(("challenged",) if channel == "agent" else ("challenged", "live"))).line
         self.made += 1
         words, born = f"other{self.made} words{self.made}", self.made
 
@@ -242,7 +269,8 @@ class Life(RuleBasedStateMachine):
                 return False
             number = max(item.number for item in model.of(line)) + 1
             if not evolves:
-                model.revisions.append(Revision(line, number, active.family, "candidate", active.external, born, value=active.value))
+                draft = Revision(line, number, active.family, "candidate", active.external, born, value=active.value)
+                model.revisions.append(draft)
                 return True
             made = copy.copy(active)
             made.number, made.born = number, born
@@ -253,9 +281,9 @@ class Life(RuleBasedStateMachine):
         self.act(lambda: self.lib.revise(self.ids[line], reason="r", gist=words, channel=channel), told)
 
     @precondition(lambda self: self.model.revisions)
-    @rule(draw=st.integers(0, 50), channel=CHANNELS)
+    @rule(draw=DRAWS, channel=CHANNELS)
     def rollback(self, draw: int, channel: Origin) -> None:
-        item = self.pick(draw)
+        item = self.pick(draw, "superseded")
 
         def told(model: Model) -> bool:
             if item.status != "superseded" or channel == "agent":
@@ -269,9 +297,9 @@ class Life(RuleBasedStateMachine):
         self.act(lambda: self.lib.rollback(self.ids[item.line], revision=item.number, channel=channel), told)
 
     @precondition(lambda self: len(self.ids) > 1)
-    @rule(one=st.integers(0, 50), two=st.integers(0, 50), family=st.sampled_from("fg"))
+    @rule(one=DRAWS, two=DRAWS, family=st.sampled_from("fg"))
     def consolidate(self, one: int, two: int, family: str) -> None:
-        first, second = self.pick(one).line, self.pick(two).line
+        first, second = self.pick(one, "live").line, self.pick(two, "live", "candidate").line
         if first == second:
             return
         item = self.fresh(family=family)
@@ -301,9 +329,9 @@ class Life(RuleBasedStateMachine):
     # a person's verbs
 
     @precondition(lambda self: self.model.revisions)
-    @rule(draw=st.integers(0, 50), channel=CHANNELS)
+    @rule(draw=DRAWS, channel=CHANNELS)
     def promote(self, draw: int, channel: Origin) -> None:
-        item = self.pick(draw)
+        item = self.pick(draw, "candidate")
 
         def told(model: Model) -> bool:
             if item.status != "candidate" or channel == "agent":
@@ -314,9 +342,9 @@ class Life(RuleBasedStateMachine):
         self.act(lambda: self.lib.promote(self.ids[item.line], revision=item.number, channel=channel), told)
 
     @precondition(lambda self: self.model.revisions)
-    @rule(draw=st.integers(0, 50), channel=CHANNELS)
+    @rule(draw=DRAWS, channel=CHANNELS)
     def demote(self, draw: int, channel: Origin) -> None:
-        item = self.pick(draw)
+        item = self.pick(draw, "live", "candidate")
 
         def told(model: Model) -> bool:
             if item.status not in ("live", "candidate") or channel == "agent":
@@ -327,10 +355,10 @@ class Life(RuleBasedStateMachine):
         self.act(lambda: self.lib.demote(self.ids[item.line], reason="r", revision=item.number, channel=channel), told)
 
     @precondition(lambda self: self.model.revisions)
-    @rule(draw=st.integers(0, 50), channel=CHANNELS, verb=st.sampled_from(["archive", "pin", "unpin", "release"]))
+    @rule(draw=DRAWS, channel=CHANNELS, verb=st.sampled_from(["archive", "pin", "unpin", "release"]))
     def settle(self, draw: int, channel: Origin, verb: str) -> None:
-        item = self.pick(draw)
         fits = {"archive": (*OPEN, "archived"), "pin": OPEN, "unpin": OPEN, "release": ("cold",)}[verb]
+        item = self.pick(draw, *fits)
 
         def told(model: Model) -> bool:
             if item.status not in fits or channel == "agent":
@@ -342,7 +370,7 @@ class Life(RuleBasedStateMachine):
         self.act(lambda: getattr(self.lib, verb)(self.ids[item.line], revision=item.number, channel=channel), told)
 
     @precondition(lambda self: self.model.revisions)
-    @rule(draw=st.integers(0, 50), channel=CHANNELS)
+    @rule(draw=DRAWS, channel=CHANNELS)
     def delete(self, draw: int, channel: Origin) -> None:
         line = self.pick(draw).line
 
@@ -382,7 +410,7 @@ class Life(RuleBasedStateMachine):
     @invariant()
     def the_store_is_as_the_model_says(self) -> None:
         stored = {
-            (row["id"], row["revision"]): (row["status"], row["alpha"], row["beta"], row["value"], row["pinned"], row["approved_by"])
+            (row["id"], row["revision"]): tuple(row[name] for name in SHOWN)
             for status in (None, "deleted")
             for row in self.lib.list(status=status)
         }
@@ -419,5 +447,5 @@ class Life(RuleBasedStateMachine):
 
 TestLife = Life.TestCase
 TestLife.settings = settings(
-    max_examples=25, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )

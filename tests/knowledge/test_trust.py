@@ -100,7 +100,7 @@ def test_evidence_of_the_environment_overrides_the_claim(evidence: str, candidat
     assert judged.note
 
 
-@pytest.mark.parametrize("evidence", ["assertion failed in step 3", "port 84290 was wrong", "the adnsx module broke", "第三步失败"])
+@pytest.mark.parametrize("evidence", ["assertion failed in step 3", "port 84290 was wrong", "the adnsx broke", "第三步失败"])
 def test_other_evidence_leaves_the_claim(evidence: str) -> None:
     assert trust.judge(False, "experience", evidence, False) == trust.Judged("experience", "beta")
 
