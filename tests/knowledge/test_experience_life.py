@@ -60,7 +60,8 @@ class Model:
         return [item for item in self.revisions if item.line == line]
 
     def active(self, line: int) -> Revision | None:
-        return max((item for item in self.of(line) if item.status in OPEN), key=lambda item: item.number, default=None)
+        found = [item for item in self.of(line) if item.status in OPEN]
+        return max(found, key=lambda item: (item.status == "live", item.number), default=None)
 
     def room(self, item: Revision) -> list[Revision] | None:
         others = [o for o in self.revisions if o.status == "live" and o.family == item.family and o.line != item.line]

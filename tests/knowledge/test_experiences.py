@@ -287,6 +287,30 @@ def test_a_report_that_cannot_be_read_is_told(lib: Experiences, more: dict[str, 
         lib.report(number, "maybe")
 
 
+def test_a_success_of_what_was_recalled_does_not_prove_a_draft_beside_it(lib: Experiences) -> None:
+    number = live(lib)
+    for turn in range(2):
+        lib.report(number, "fail", **failing(turn))
+    lib.revise(number, reason="x", gist="restart1 otherwise")
+    lib.report(number, "success")
+    for turn in range(2):
+        lib.report(number, "fail", **failing(turn))
+    lib.revise(number, reason="y", gist="restart1 again")
+    lib.report(number, "fail", attribution="experience")
+    lib.rollback(number, revision=1)
+    lib.release(number)
+    assert states(lib, number) == [(1, "live"), (2, "superseded"), (3, "candidate")]
+    assert lib.report(number, "success").revision == 1
+    assert states(lib, number) == [(1, "live"), (2, "superseded"), (3, "candidate")]
+    assert lib.report(number, "success", revision=3).op == "adopt"
+    assert states(lib, number) == [(1, "superseded"), (2, "superseded"), (3, "live")]
+
+
+def test_a_status_that_is_none_is_told(lib: Experiences) -> None:
+    with pytest.raises(BadInput, match="unknown"):
+        lib.list(status="great")
+
+
 def test_a_report_on_nothing_is_told(lib: Experiences) -> None:
     with pytest.raises(NotFound, match="no experience 'x'"):
         lib.report("x", "success")

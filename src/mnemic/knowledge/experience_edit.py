@@ -132,8 +132,11 @@ class Edit:
 
 
 def current(line: list[Experience]) -> Experience:
-    """The revision that is meant when none is named: the active one, else an archived one, else the last."""
-    for wanted in (states.ACTIVE, ("archived",), ("superseded", "cold")):
+    """The revision that is meant when none is named: the live one, else the highest that is open, archived, or any.
+
+    Live comes first, so that a success of what was recalled never proves a draft that nobody was shown.
+    """
+    for wanted in (("live",), states.ACTIVE, ("archived",), ("superseded", "cold")):
         for item in reversed(line):
             if item.status in wanted:
                 return item

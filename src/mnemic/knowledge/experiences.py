@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from mnemic.clock import Clock, iso, to_ms
 from mnemic.errors import BadInput, NotFound, Refused
@@ -403,7 +403,9 @@ class Experiences:
     def list(
         self, *, status: str | None = None, family: str | None = None, kind: str | None = None, context: str | None = None
     ) -> Rows:  # fmt: skip
-        """Every revision that is not deleted, oldest first; narrowed by what is given."""
+        """Every revision that is not deleted, oldest first; narrowed by what is given. Raises BadInput."""
+        if status is not None and status not in get_args(ExperienceStatus):
+            raise BadInput(f"status {status!r} is unknown: {', '.join(get_args(ExperienceStatus))}")
         wanted = {"status": status, "family": family, "kind": kind, "context": context}
         rows = self._store.select(self._ns, "experiences", {k: v for k, v in wanted.items() if v is not None})
         items = sorted(map(experience, rows), key=lambda item: (item.created_at, item.key))
