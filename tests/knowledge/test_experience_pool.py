@@ -51,7 +51,7 @@ def test_the_pool_finds_what_comparing_each_one_finds(
         for item in known.values()
         if item.status in ("live", "archived") and trust.overlap(words, fit(item)) >= floor
     }
-    found = list(pool.found(words, ("live", "archived"), floor))
+    found = list(pool.found(pool.overlaps(words), ("live", "archived"), floor))
     assert {item.id: round(score, 9) for score, item in found} == {name: round(score, 9) for name, score in expected.items()}
     assert [score for score, _ in found] == sorted((score for score, _ in found), reverse=True)
     best = max((trust.overlap(words, identity(item)) for item in known.values()), default=0.0)
@@ -75,7 +75,8 @@ def test_a_pool_that_follows_the_ledger_is_as_one_read_anew(home: Home) -> None:
         sides = []
         for side in (following, anew):
             with side.lock:
-                sides.append([(score, item) for score, item in side.fresh().found(words, ("live", "cold", "deleted"), 0.1)])
+                pool = side.fresh()
+                sides.append(list(pool.found(pool.overlaps(words), ("live", "cold", "deleted"), 0.1)))
         assert sides[0] == sides[1] != []
 
 

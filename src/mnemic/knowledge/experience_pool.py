@@ -29,6 +29,7 @@ CATCH_UP = 2000
 _CODE = {status: code for code, status in enumerate(get_args(ExperienceStatus))}
 _GONE = len(_CODE)
 _NEVER = -(1 << 62)
+Scores = NDArray[np.float64]
 
 
 def identity(item: Experience) -> frozenset[str]:
@@ -79,15 +80,20 @@ class Pool:
             self.codes[slot] = _GONE
             self.births[slot] = _NEVER
 
-    def found(
-        self, asked: frozenset[str], statuses: Iterable[ExperienceStatus], floor: float
-    ) -> Iterator[tuple[float, Experience]]:
-        """Experiences of some statuses that overlap with a question by at least `floor`, best first, then oldest."""
+    def overlaps(self, asked: frozenset[str]) -> Scores:
+        """How far a question overlaps with each slot."""
         if not asked or not self.items:
+            return np.zeros(len(self.items))
+        sizes = np.maximum(np.frombuffer(self.sizes, np.uint32), 1)
+        return self._hits(asked) / np.sqrt(sizes * float(len(asked)))
+
+    def found(
+        self, scores: Scores, statuses: Iterable[ExperienceStatus], floor: float
+    ) -> Iterator[tuple[float, Experience]]:
+        """Experiences of some statuses that overlap by at least `floor`, best first, then oldest."""
+        if not self.items:
             return
-        scores = self._hits(asked) / np.sqrt(np.maximum(np.frombuffer(self.sizes, np.uint32), 1) * float(len(asked)))
-        wanted = np.isin(np.frombuffer(self.codes, np.uint8), [_CODE[status] for status in statuses])
-        places = np.flatnonzero(wanted & (scores >= max(floor, 1e-9)))
+        places = np.flatnonzero(self._of(statuses) & (scores >= max(floor, 1e-9)))
         for place in places[np.argsort(-scores[places], kind="stable")]:
             if (item := self.items[place]) is not None:
                 yield float(scores[place]), item
@@ -99,8 +105,7 @@ class Pool:
         if not words or not self.items:
             return None
         # overlap >= floor needs hits >= floor² · |words|, whatever the size of the other text.
-        wanted = np.isin(np.frombuffer(self.codes, np.uint8), [_CODE[status] for status in statuses])
-        places = np.flatnonzero(wanted & (self._hits(words) >= floor * floor * len(words) - 1e-9))
+        places = np.flatnonzero(self._of(statuses) & (self._hits(words) >= floor * floor * len(words) - 1e-9))
         best: tuple[float, Experience] | None = None
         for place in places:
             item = self.items[place]
@@ -116,6 +121,12 @@ class Pool:
         if not self.items:
             return 0
         return int((np.frombuffer(self.births, np.int64) > (_NEVER if moment is None else moment)).sum())
+
+    def _of(self, statuses: Iterable[ExperienceStatus]) -> NDArray[np.bool_]:
+        """Which slots are of some statuses."""
+        wanted = np.zeros(_GONE + 1, np.bool_)
+        wanted[[_CODE[status] for status in statuses]] = True
+        return wanted[np.frombuffer(self.codes, np.uint8)]
 
     def _hits(self, words: frozenset[str]) -> NDArray[np.uint32]:
         counts = np.zeros(len(self.items), np.uint32)

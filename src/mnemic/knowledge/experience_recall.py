@@ -13,7 +13,7 @@ from itertools import islice
 from mnemic.knowledge import trust
 from mnemic.knowledge.experience_edit import may_guide, shown
 from mnemic.knowledge.experience_input import lines
-from mnemic.knowledge.experience_pool import Library, Pool
+from mnemic.knowledge.experience_pool import Library, Pool, Scores
 from mnemic.models.experience import Experience, ExperienceAnswer, ExperienceStatus, Recalled
 from mnemic.text import frame as frames
 from mnemic.text.tokens import estimate
@@ -32,8 +32,9 @@ def ask(
     statuses: tuple[ExperienceStatus, ...] = ("live", "archived") if deep else ("live",)
     with library.lock:
         pool = library.fresh()
-        proven = _best(pool, asked, statuses, rules.recall_floor, context, POOL * k)
-        trials = _best(pool, asked, ("candidate",), rules.trial_floor, context, rules.trials)
+        scores = pool.overlaps(asked)
+        proven = _best(pool, scores, statuses, rules.recall_floor, context, POOL * k)
+        trials = _best(pool, scores, ("candidate",), rules.trial_floor, context, rules.trials)
         due = _due(library, pool, rules, now)
     proven.sort(key=lambda found: -_rank(found, rules, now))
     items, omitted, spent = list[Recalled](), 0, 0
@@ -61,9 +62,9 @@ def framed(answer: ExperienceAnswer, nonce: str) -> str:
 
 
 def _best(
-    pool: Pool, asked: frozenset[str], statuses: tuple[ExperienceStatus, ...], floor: float, context: str, limit: int
+    pool: Pool, scores: Scores, statuses: tuple[ExperienceStatus, ...], floor: float, context: str, limit: int
 ) -> list[Found]:
-    found = pool.found(asked, statuses, floor)
+    found = pool.found(scores, statuses, floor)
     fitting = (each for each in found if _in_context(each[1], context) and may_guide(each[1]))
     return list(islice(fitting, limit))
 

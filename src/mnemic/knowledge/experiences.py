@@ -189,13 +189,13 @@ class Experiences:
             op = "use" if held else step.op
             place = edit.tx.allocate("reports")
             row = {
-                "number": place, "experience": target.id, "revision": target.revision,
+                "experience": target.id, "number": place, "revision": target.revision,
                 "outcome": outcome, "attribution": judged.attribution, "counted": judged.counted,
                 "evidence": canonical(pointers), "note": judged.note, "tokens_used": used, "tokens_saved": saved,
                 "dedupe_key": dedupe_key, "actor": _actor(channel), "at": edit.now,
             }  # fmt: skip
             draft = self._draft(op, item, channel, note={"outcome": outcome, "counted": judged.counted})
-            draft = replace(draft, changes=(Change("reports", (place,), None, row),))
+            draft = replace(draft, changes=(Change("reports", (target.id, place), None, row),))
             return draft, self._receipt(edit, op, item, counted=judged.counted, attribution=judged.attribution,
                                         reason=held or judged.note or None)  # fmt: skip
 

@@ -45,9 +45,9 @@ TRUTH: dict[str, Table] = {
         Table("experiences", ("id", "revision"), EXPERIENCE_COLUMNS),
         Table(
             "reports",
-            ("number",),
+            ("experience", "number"),
             (
-                "number", "experience", "revision", "outcome", "attribution", "counted", "evidence", "note",
+                "experience", "number", "revision", "outcome", "attribution", "counted", "evidence", "note",
                 "tokens_used", "tokens_saved", "dedupe_key", "actor", "at",
             ),
         ),

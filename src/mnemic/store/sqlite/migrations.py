@@ -123,16 +123,16 @@ CREATE TABLE experiences(
   verified_at INTEGER, pinned INTEGER NOT NULL, tokens_spent INTEGER NOT NULL, tokens_saved INTEGER NOT NULL,
   approved_by TEXT NOT NULL, approved TEXT NOT NULL, sources TEXT NOT NULL, parents TEXT NOT NULL,
   created_at INTEGER NOT NULL, changed_at INTEGER NOT NULL, PRIMARY KEY(ns, id, revision));
-CREATE INDEX experiences_family ON experiences(ns, family, status);
+-- With the key behind it, or the planner walks the whole namespace to have the rows in key order.
+CREATE INDEX experiences_family ON experiences(ns, family, status, id, revision);
 
 -- Every outcome that was reported, counted or not.
 CREATE TABLE reports(
-  ns INTEGER NOT NULL, number INTEGER NOT NULL, experience TEXT NOT NULL, revision INTEGER NOT NULL,
+  ns INTEGER NOT NULL, experience TEXT NOT NULL, number INTEGER NOT NULL, revision INTEGER NOT NULL,
   outcome TEXT NOT NULL, attribution TEXT NOT NULL, counted TEXT NOT NULL, evidence TEXT NOT NULL, note TEXT NOT NULL,
   tokens_used INTEGER NOT NULL, tokens_saved INTEGER NOT NULL, dedupe_key TEXT, actor TEXT NOT NULL, at INTEGER NOT NULL,
-  PRIMARY KEY(ns, number)) WITHOUT ROWID;
+  PRIMARY KEY(ns, experience, number)) WITHOUT ROWID;
 CREATE UNIQUE INDEX reports_key ON reports(ns, experience, revision, dedupe_key) WHERE dedupe_key IS NOT NULL;
-CREATE INDEX reports_experience ON reports(ns, experience, dedupe_key);
 
 CREATE TABLE consolidations(
   ns INTEGER NOT NULL, number INTEGER NOT NULL, merged TEXT NOT NULL, produced TEXT NOT NULL, note TEXT NOT NULL,
