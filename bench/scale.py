@@ -1,12 +1,18 @@
 """What a full home costs: `python -m bench.scale`.
 
-    python -m bench.scale --data FILE [--nodes 10000] [--questions 50] [--json]
+    python -m bench.scale [--data FILE] [--nodes 10000] [--questions 100] [--json] [--keep]
 
-Fills a temporary home with messages made of real sentences put together anew (random letters would give the
-full-text index words that no language has), and asks it questions from the same file. Vectors come from a fake
-embedder that costs next to nothing: points between the hashing vectors of a text and of one of a few hundred
-topics, as no random vectors lie where a model puts them. So the figures are those of the store and of recall,
-embedding aside; how good the answers are is the matter of `bench.locomo`.
+Fills a temporary home with messages and asks it questions. A message is made of real sentences put together anew (of
+LoCoMo where `--data` names its file, else of this project's own documents) and, every other time, of a name from a
+list that grows as new names do in real text: random letters would give the index words that no language has, and
+sentences alone would give it no rare ones. Vectors come from a fake embedder that costs next to nothing: points
+between the hashing vectors of a text and of one of a few hundred topics, as no random vectors lie where a model puts
+them. So the figures are those of the store and of recall, embedding aside; how good the answers are is the matter of
+the retrieval benches.
+
+In the same run, on the same texts and vectors: plain SQLite FTS5 (BM25, any word) with a numpy matrix product, fused by
+ranks, all in memory. What a cold process needs is measured in one. `--keep` stores the figures in
+bench/results/scale.json and writes docs/scale.md from them.
 """
 
 from __future__ import annotations
@@ -16,29 +22,38 @@ import json
 import random
 import re
 import resource
+import subprocess
 import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bench.locomo import Conversation, conversations
+from bench.locomo import conversations
+from bench.retrieval import RRF_K, STOP, WORD
 from mnemic import Memory
 from mnemic.embed import HashingEmbedder
 from mnemic.embed.base import Kind, Vectors, unit
 from mnemic.models.answer import Scope
 from mnemic.models.document import Turn
 
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "bench" / "results" / "scale.json"
+PAGE = ROOT / "docs" / "scale.md"
 DIM = 384
 SESSION = 40
 """Messages a session has; a write is one exchange of two."""
 START = 1_680_000_000_000
 TOPICS = 300
+LAST = 1_000
+"""The writes at the end, when the home is full, whose acknowledgement is timed."""
+GROWTH = 0.6
+"""Heaps' exponent: how many names there are grows with this power of how often one is named."""
 
 
 @dataclass(slots=True)
@@ -57,29 +72,30 @@ class Between:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--data", type=Path, required=True, help="LoCoMo JSON file")
+    parser.add_argument("--data", type=Path, help="LoCoMo JSON file; without, the project's own documents")
     parser.add_argument("--nodes", type=int, default=10_000, help="message nodes")
-    parser.add_argument("--questions", type=int, default=50)
+    parser.add_argument("--questions", type=int, default=100)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="store the figures and write the page")
     options = parser.parse_args()
-    talks = conversations(json.loads(options.data.read_text("utf-8")))
     with tempfile.TemporaryDirectory() as folder:
-        report = measure(talks, Path(folder), options.nodes, options.questions)
+        report = measure(sentences(options.data), Path(folder), options.nodes, options.questions)
+    if options.keep:
+        keep(report)
     print(json.dumps(report, indent=1) if options.json else render(report))
 
 
-def measure(talks: Sequence[Conversation], folder: Path, nodes: int, questions: int) -> dict[str, Any]:
+def measure(said: Sequence[str], folder: Path, nodes: int, questions: int) -> dict[str, Any]:
     draw = random.Random(1)
-    sentences = [s for talk in talks for each in talk.said for s in re.split(r"(?<=[.!?])\s+", each.turn.content) if s]
-    embedder = Between(draw.sample(sentences, min(TOPICS, len(sentences))))
-    asked = draw.choices([each.text for talk in talks for each in talk.questions], k=questions)
-    with _opened(folder, embedder) as memory:
-        acks, seconds = fill(memory, sentences, nodes, draw)
-    started = time.perf_counter()
-    with _opened(folder, embedder) as memory:
-        opening = time.perf_counter() - started
-        memory.recall(asked[0])
-        first = time.perf_counter() - started
+    embedder = Between(draw.sample(list(said), min(TOPICS, len(said))))
+    (folder / "topics.json").write_text(json.dumps(embedder.topics), "utf-8")
+    with opened(folder, embedder) as memory:
+        acks, seconds = fill(memory, said, nodes, draw)
+        asked = [question(text, draw) for text in _drawn(memory, questions, draw)]
+        baseline = plain(memory, embedder, asked)
+    cold = json.loads(_child("probe", folder, asked[0]))
+    with opened(folder, embedder) as memory:
+        ask(memory, asked[: questions // 4])
         times, stages = ask(memory, asked)
     return {
         "nodes": nodes,
@@ -87,36 +103,80 @@ def measure(talks: Sequence[Conversation], folder: Path, nodes: int, questions: 
         "write_ack_ms": spread(acks),
         "recall_ms": spread(times),
         "stages_ms": {name: spread(values) for name, values in stages.items()},
-        "startup_s": {"open": round(opening, 3), "first_answer": round(first, 3)},
-        "disk_bytes": sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()),
-        "peak_rss_mb": round(_peak_bytes() / 1e6),
+        "baseline_ms": spread(baseline),
+        "startup_s": {"open": cold["open"], "first_answer": cold["first"]},
+        "memory_mb": cold["memory"],
+        "disk_bytes": sum(path.stat().st_size for path in (folder / "home").rglob("*") if path.is_file()),
         "embedder": embedder.identity,
     }
 
 
-def fill(memory: Memory, sentences: Sequence[str], nodes: int, draw: random.Random) -> tuple[list[float], float]:
-    """Milliseconds that each write took to be durable, and seconds for all of it, indexing included."""
+# the text
+
+
+def sentences(data: Path | None = None) -> Sequence[str]:
+    """Real sentences: of the conversations in a LoCoMo file, or of the project's documents."""
+    if data is not None:
+        talks = conversations(json.loads(data.read_text("utf-8")))
+        texts = [each.turn.content for talk in talks for each in talk.items]
+    else:
+        texts = [page.read_text("utf-8") for page in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md")))]
+    found = [each.strip() for text in texts for each in re.split(r"(?<=[.!?])\s+|\n\n", text)]
+    return [each for each in found if 2 < len(each) < 300]
+
+
+def names(draw: random.Random) -> Iterator[str]:
+    """Names without end: fewer and fewer are new, the others come as often as they came before."""
+    known: list[str] = []
+    while True:
+        if draw.random() < (len(known) + 1) ** (1 - 1 / GROWTH):
+            known.append("".join(draw.choice("bdfgklmnprstvz") + draw.choice("aeiou") for _ in range(draw.randint(2, 4))))
+        else:
+            known.append(draw.choice(known))
+        yield known[-1].title()
+
+
+def message(said: Sequence[str], named: Iterator[str], draw: random.Random) -> str:
+    parts = draw.choices(said, k=draw.randint(1, 4))
+    if draw.random() < 0.5:
+        parts.insert(draw.randint(0, len(parts)), f"{next(named)} was there.")
+    return " ".join(parts)
+
+
+def question(text: str, draw: random.Random) -> str:
+    """A question in words of a message: a run of eight, and what it is asked with."""
+    words = text.split()
+    at = draw.randint(0, max(0, len(words) - 8))
+    return f"What was it about {' '.join(words[at : at + 8])}?"
+
+
+# the run
+
+
+def fill(memory: Memory, said: Sequence[str], nodes: int, draw: random.Random) -> tuple[list[float], float]:
+    """Milliseconds that each of the last writes took to be durable, and seconds for all of it, indexing included."""
     acks: list[float] = []
+    named = names(draw)
     started = time.perf_counter()
     for at in range(0, nodes, 2):
         pair = [
-            Turn(role, " ".join(draw.choices(sentences, k=draw.randint(1, 4))), name, START + (at + place) * 60_000)
+            Turn(role, message(said, named, draw), name, START + (at + place) * 60_000)
             for place, (role, name) in enumerate((("user", "Ada"), ("assistant", "Grace")))
         ]
         before = time.perf_counter()
         memory.capture(pair[: nodes - at], session=f"session_{at // SESSION}", index=False)
         acks.append((time.perf_counter() - before) * 1000)
     memory.index()
-    return acks, time.perf_counter() - started
+    return acks[-LAST:], time.perf_counter() - started
 
 
 def ask(memory: Memory, questions: Sequence[str]) -> tuple[list[float], dict[str, list[float]]]:
-    """Milliseconds a question took, embedding aside, and by stage ("candidates" holds "find" and "widen")."""
+    """Milliseconds a question took, embedding aside, and by stage ("candidates" holds "prepare", "find" and "widen")."""
     times: list[float] = []
     stages: dict[str, list[float]] = {}
-    for question in questions:
+    for each in questions:
         before = time.perf_counter()
-        answer = memory.recall(question, scope=Scope(kinds=("message",)))
+        answer = memory.recall(each, scope=Scope(kinds=("message",)))
         whole = (time.perf_counter() - before) * 1000
         times.append(whole - answer.timings.get("embed", 0.0))
         for name, value in answer.timings.items():
@@ -124,22 +184,145 @@ def ask(memory: Memory, questions: Sequence[str]) -> tuple[list[float], dict[str
     return times, stages
 
 
+def _drawn(memory: Memory, count: int, draw: random.Random) -> list[str]:
+    """Texts of messages from all over the home."""
+    last = memory.status()["texts"]
+    found: dict[int, str] = {}
+    while len(found) < count:
+        wanted = [draw.randint(1, last) for _ in range(count)]
+        found |= memory._store.texts(memory.namespace, wanted)
+    return list(found.values())[:count]
+
+
+def plain(memory: Memory, embedder: Between, questions: Sequence[str]) -> list[float]:
+    """Milliseconds that full-text search and a matrix product in memory take for the same questions, embedding aside."""
+    import apsw
+
+    store, ns = memory._store, memory.namespace
+    base = apsw.Connection(":memory:")
+    base.execute("CREATE VIRTUAL TABLE said USING fts5(body, tokenize='porter unicode61')")
+    row = store.embedder(embedder.identity, embedder.dim)
+    ids: list[int] = []
+    vectors: list[bytes] = []
+    stamp = 0
+    while batch := store.vectors_since(ns, row.id, stamp, 20_000):
+        stamp = batch[-1][0]
+        ids += [node for _, node, _ in batch]
+        vectors += [vector for _, _, vector in batch]
+        found = store.found(ns, [node for _, node, _ in batch])
+        bodies = store.texts(ns, sorted({item.text_id for item in found if item.text_id is not None}))
+        rows = [(item.id, bodies[item.text_id or 0][item.start : item.reach]) for item in found]
+        with base:
+            base.executemany("INSERT INTO said(rowid, body) VALUES(?,?)", rows)
+    matrix = np.frombuffer(b"".join(vectors), dtype=np.float16).reshape(-1, embedder.dim).astype(np.float32)
+    return [_timed(_plainly(base, np.array(ids), matrix, embedder, each)) for each in questions]
+
+
+def _plainly(base: Any, ids: Any, matrix: Vectors, embedder: Between, asked: str) -> Callable[[], Any]:
+    vector = embedder.embed([asked], "query")[0]
+    words = dict.fromkeys(word for word in WORD.findall(asked.lower()) if word not in STOP)
+    match = " OR ".join(f'"{word}"' for word in words) or '""'
+
+    def answer() -> list[int]:
+        sql = "SELECT rowid FROM said WHERE said MATCH ? ORDER BY rank LIMIT 100"
+        lexical = [number for (number,) in base.execute(sql, (match,))]
+        scores = matrix @ vector
+        near = np.argpartition(-scores, min(100, len(scores) - 1))[:100]
+        nearest = ids[near[np.argsort(-scores[near])]].tolist()
+        fused: dict[int, float] = {}
+        for ranking in (lexical, nearest):
+            for place, number in enumerate(ranking, 1):
+                fused[number] = fused.get(number, 0.0) + 1 / (RRF_K + place)
+        return sorted(fused, key=lambda number: -fused[number])[:6]
+
+    return answer
+
+
+def _timed(work: Callable[[], Any]) -> float:
+    started = time.perf_counter()
+    work()
+    return (time.perf_counter() - started) * 1000
+
+
+def probe(folder: str, asked: str) -> None:
+    """In a process of its own: seconds to open and to the first answer, and megabytes at their peak."""
+    topics = json.loads((Path(folder) / "topics.json").read_text("utf-8"))
+    started = time.perf_counter()
+    with opened(Path(folder), Between(topics)) as memory:
+        opening = time.perf_counter() - started
+        memory.recall(asked)
+        first = time.perf_counter() - started
+    print(json.dumps({"open": round(opening, 3), "first": round(first, 3), "memory": round(_peak_bytes() / 1e6)}))
+
+
+def _child(name: str, *words: object) -> str:
+    code = f"import sys; from bench.scale import {name}; {name}(*sys.argv[1:])"
+    command = [sys.executable, "-c", code, *map(str, words)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
 def spread(values: Sequence[float]) -> dict[str, float]:
     middle, high = np.quantile(np.array(values), [0.5, 0.95])
     return {"p50": round(float(middle), 2), "p95": round(float(high), 2)}
 
 
-def render(report: dict[str, Any]) -> str:
-    return "\n".join(f"{name:20} {value}" for name, value in report.items())
-
-
-def _opened(folder: Path, embedder: Between) -> Memory:
+def opened(folder: Path, embedder: Between) -> Memory:
     return Memory.open(folder / "home", environ={"MNEMIC_CONFIG": str(folder / "config")}, embedder=embedder)
 
 
 def _peak_bytes() -> int:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+# the page
+
+
+def keep(report: dict[str, Any]) -> None:
+    """Store the figures of a run in place of those of the same size, and write the page."""
+    known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else []
+    kept = sorted([*(row for row in known if row["nodes"] != report["nodes"]), report], key=lambda row: row["nodes"])
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
+    PAGE.write_text(page(kept), "utf-8")
+
+
+def page(reports: Sequence[dict[str, Any]]) -> str:
+    """docs/scale.md."""
+    rows: dict[str, Callable[[dict[str, Any]], str]] = {
+        "captured and indexed, messages a second": lambda r: f"{r['capture_per_second']:,.0f}",
+        "a write acknowledged, p50 / p95 ms": lambda r: _pair(r["write_ack_ms"]),
+        "**recall, p50 / p95 ms**": lambda r: f"**{_pair(r['recall_ms'])}**",
+        "FTS5 + numpy fused, in memory, p50 / p95 ms": lambda r: _pair(r["baseline_ms"]),
+        "· finding (vectors and words)": lambda r: _pair(r["stages_ms"]["find"]),
+        "· widening (neighbours)": lambda r: _pair(r["stages_ms"]["widen"]),
+        "· scoring": lambda r: _pair(r["stages_ms"]["score"]),
+        "· selecting": lambda r: _pair(r["stages_ms"]["select"]),
+        "cold process: home open, s": lambda r: f"{r['startup_s']['open']:.2f}",
+        "cold process: first answer, s": lambda r: f"{r['startup_s']['first_answer']:.2f}",
+        "cold process: peak memory, MB": lambda r: f"{r['memory_mb']:,}",
+        "on disk, MB": lambda r: f"{r['disk_bytes'] / 1e6:,.0f}",
+    }
+    lines = [PREFACE, "", "| nodes | " + " | ".join(f"{r['nodes']:,}" for r in reports) + " |",
+             "|---|" + "---|" * len(reports)]  # fmt: skip
+    lines += [f"| {name} | " + " | ".join(cell(r) for r in reports) + " |" for name, cell in rows.items()]
+    return "\n".join(lines) + "\n"
+
+
+PREFACE = """# What a full home costs
+
+Written by `python -m bench.scale --nodes N --keep`, once for each size, on two cores shared with other work. Real
+sentences put together anew with names that grow as in real text, a fake 384-dimension embedder whose vectors lie in a
+cone as a model's do; embedding aside. The baseline has all texts and vectors in memory and no ledger, scopes,
+neighbours or explanations."""
+
+
+def _pair(value: dict[str, float]) -> str:
+    return f"{value['p50']:.1f} / {value['p95']:.1f}"
+
+
+def render(report: dict[str, Any]) -> str:
+    return "\n".join(f"{name:20} {value}" for name, value in report.items())
 
 
 if __name__ == "__main__":

@@ -68,8 +68,8 @@ def commits(root: Path = ROOT) -> list[tuple[str, str, datetime]]:
 
 
 def heading(text: str) -> None:
-    render.console.print()
-    render.console.rule(f"[bold magenta]{text}", align="left", style="magenta")
+    render.console().print()
+    render.console().rule(f"[bold magenta]{text}", align="left", style="magenta")
 
 
 def fill(memory: Memory) -> None:

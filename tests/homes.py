@@ -50,7 +50,7 @@ class Home:
 
     def search(self, query: str, ns: str = "default") -> list[str]:
         """Paths of the nodes that the words find."""
-        ids = [number for number, _ in self.store.lexical(ns, query_terms(query), 50)]
+        ids = sorted({number for term in query_terms(query) for number in self.store.postings(ns, term).tolist()})
         return sorted(node.path for node in self.store.found(ns, ids))
 
     def undo(self, seq: int, ns: str = "default") -> Event:

@@ -46,3 +46,7 @@ def test_memory_is_the_one_of_its_module() -> None:
 def test_an_unknown_name_is_refused_with_what_is_offered() -> None:
     with pytest.raises(AttributeError, match="'Memry': it offers Memory, __version__"):
         mnemic.Memry  # noqa: B018
+
+
+def test_the_commands_load_neither_rich_nor_the_database_before_one_of_them_runs() -> None:
+    assert loaded_by("import mnemic.interfaces.cli.app") & {"numpy", "apsw", "rich"} == set()

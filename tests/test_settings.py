@@ -84,3 +84,10 @@ def test_the_folder_of_the_heads_follows_the_environment() -> None:
     env = {"HOME": "/h", "XDG_CONFIG_HOME": "/x"}
     assert load(env, home="/nowhere").config == Path("/x/mnemic")
     assert load(env | {"MNEMIC_CONFIG": "/c"}, home="/nowhere").config == Path("/c")
+
+
+def test_the_language_model_is_set_by_file_and_environment_and_is_off_by_default(tmp_path: Path) -> None:
+    assert (load({}, home=tmp_path).llm.url, load({}, home=tmp_path).llm.calls) == (None, 4)
+    (tmp_path / "mnemic.toml").write_text('[llm]\nurl = "http://a/v1"\nmodel = "m"\ncalls = 2\ntokens = 9000\n')
+    llm = load({"MNEMIC_LLM_URL": "http://b/v1", "MNEMIC_LLM_KEY": "k"}, home=tmp_path).llm
+    assert (llm.url, llm.model, llm.calls, llm.tokens, llm.key.value) == ("http://b/v1", "m", 2, 9000, "k")

@@ -6,6 +6,7 @@
     ├── Refused           a rule of memory forbids it (an impossible transition, a missing reason)
     ├── Conflict          the state is not what the change was based on
     ├── StoreError        the home cannot be opened, read or written
+    │   ├── DiskFull      there is no room to write; nothing was stored
     │   ├── NewerSchema   the home was written by a newer mnemic
     │   └── Damaged       what is stored does not match what was recorded
     └── ModelError        an embedder, reranker or language model did not answer usably
@@ -40,6 +41,10 @@ class Conflict(MnemicError):
 
 class StoreError(MnemicError):
     """The home cannot be opened, read or written."""
+
+
+class DiskFull(StoreError):
+    """There is no room to write."""
 
 
 class NewerSchema(StoreError):

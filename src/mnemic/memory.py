@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -21,20 +21,28 @@ from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting, Forgotten
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, open_embedder
-from mnemic.errors import BadInput, MnemicError, NotFound, Refused
+from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, NotFound, Refused, StoreError
+from mnemic.knowledge.concerns import Concerns
+from mnemic.knowledge.diary import Diary
 from mnemic.knowledge.experiences import Experiences
+from mnemic.knowledge.extract import Extractor
+from mnemic.knowledge.facts import Facts
+from mnemic.knowledge.placing import Placing
+from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.record import shown
+from mnemic.ledger.served import checked
+from mnemic.llm.base import Judge
 from mnemic.models.answer import Answer, Budget, Scope
 from mnemic.models.document import Turn
 from mnemic.models.event import Draft, Head, Origin, Verdict
 from mnemic.models.receipt import CaptureReport, Receipt
+from mnemic.models.semantic import Profile
 from mnemic.recall import Recall
 from mnemic.recall.engine import Reranker
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
-from mnemic.text import frame as frames
 
 FRAME_CHARS = 9_000
 
@@ -45,11 +53,11 @@ class Memory:
     def __init__(
         self, settings: Settings, *, store: SqliteStore | None = None, embedder: Embedder | None = None,
         clock: Clock | None = None, ids: Ids | None = None, witness: Witness | None = None,
-        reranker: Reranker | None = None,
+        reranker: Reranker | None = None, judge: Judge | None = None,
     ) -> None:  # fmt: skip
         self.settings = settings
         self.namespace = settings.namespace
-        self.clock = clock or (FixedClock(settings.now) if settings.now else SystemClock())
+        self.clock = clock or _clock(settings)
         self.ids = ids or RandomIds()
         self._store = store or open_sqlite(settings.home)
         embed = settings.embed
@@ -65,7 +73,15 @@ class Memory:
             retry_seconds=settings.capture.retry_seconds,
         )  # fmt: skip
         self._recall = Recall(self._store, self._embedder, self.clock, reranker)
-        self.experiences = Experiences(self._store, self._ledger, self.clock, self.namespace)
+        parts = (self._store, self._ledger, self.clock, self.namespace)
+        redact = settings.capture.redact
+        self.diary = Diary(*parts, redact=redact)
+        self.facts = Facts(self.diary, *parts, redact=redact)
+        self.concerns = Concerns(self.diary, *parts, redact=redact)
+        placing = Placing(self.diary, *parts, redact=redact)
+        self._extractor = Extractor(self.diary, placing, self.concerns, *parts, redact=redact)
+        self._judge = judge
+        self.experiences = Experiences(*parts, redact=redact)
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 
@@ -98,7 +114,7 @@ class Memory:
         """The same home seen from another namespace; close only the first."""
         return Memory(
             replace(self.settings, namespace=checked_namespace(namespace)), store=self._store, clock=self.clock,
-            embedder=self._embedder, ids=self.ids, witness=self._ledger.witness,
+            embedder=self._embedder, ids=self.ids, witness=self._ledger.witness, judge=self._judge,
         )  # fmt: skip
 
     # writing
@@ -126,11 +142,11 @@ class Memory:
         report = self._intake.capture(self.namespace, list(turns), session=session, context=context, origin=origin)
         if not index or not report.exchanges:
             return report
-        drained = self._indexer.drain(self.namespace)
-        if drained.error is None:
+        why = self._drain()
+        if why is None:
             return report
         queued = [
-            replace(item, status="queued", reason=drained.error) if item.status == "stored" else item
+            replace(item, status="queued", reason=why) if item.status == "stored" else item
             for item in report.receipts
         ]
         return replace(report, receipts=tuple(queued))
@@ -138,8 +154,15 @@ class Memory:
     def _indexed(self, receipt: Receipt) -> Receipt:
         if receipt.status != "stored":
             return receipt
-        drained = self._indexer.drain(self.namespace)
-        return receipt if drained.error is None else replace(receipt, status="queued", reason=drained.error)
+        why = self._drain()
+        return receipt if why is None else replace(receipt, status="queued", reason=why)
+
+    def _drain(self) -> str | None:
+        """Index what waits; why that could not be done, if so. What was acknowledged stays so, whatever fails here."""
+        try:
+            return self._indexer.drain(self.namespace).error
+        except StoreError as error:
+            return str(error)
 
     def observe(self, session: str, turn: Turn) -> None:
         """Take a turn of a running conversation; returns at once. A worker thread writes whole exchanges."""
@@ -181,6 +204,8 @@ class Memory:
         return replace(answer, frame=self._frame(answer)) if frame else answer
 
     def _frame(self, answer: Answer) -> str:
+        from mnemic.text import frame as frames
+
         items = [
             frames.Item(path=hit.path, text=f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text,
                         date=iso(hit.created_at) or "", origin=hit.origin, title=hit.title, kind=hit.kind)
@@ -189,7 +214,10 @@ class Memory:
         return frames.render(items, self.ids.token(8), max_chars=FRAME_CHARS) if items else ""
 
     def show(self, path: str) -> dict[str, Any]:
-        """A document or a node with its source text, neighbours and history. Raises NotFound."""
+        """A document or a node with its source text, neighbours and history.
+
+        Raises NotFound, and Damaged where a text is not what was recorded.
+        """
         ns = self.namespace
         document = self._store.document(ns, path)
         node = self._store.node(ns, path)
@@ -201,6 +229,7 @@ class Memory:
         messages = self._store.messages(ns, document=document.id)
         ids = sorted({n.text_id for n in nodes if n.text_id is not None})
         bodies = self._store.texts(ns, ids, document.shelf)
+        checked(self._store, ns, document.id, document.path, bodies)
         if node is not None and node.text_id is not None and path != document.path:
             text = bodies.get(node.text_id, "")[node.start : node.end]
         elif messages:
@@ -251,16 +280,56 @@ class Memory:
                     rows[item.path] = {"path": item.path, "kind": item.kind, "title": item.title or document.title}
         return list(rows.values())
 
+    # what is known about the user
+
+    def extract(
+        self, data: Mapping[str, Any], *, context: str = "", channel: Origin = "user", op_id: str | None = None
+    ) -> dict[str, Any]:
+        """Draw facts and concerns from the diary: `{"proposals", "concerns", "summary"}`; a receipt a proposal.
+
+        Raises BadInput where the whole is not of this shape; a proposal that breaks a rule is rejected alone.
+        """
+        return self._extractor.extract(data, context=context, channel=channel, op_id=op_id)
+
+    def extract_auto(self, *, context: str = "") -> dict[str, Any]:
+        """Let the configured language model propose from what is pending; the same rules judge its proposals.
+
+        Raises BadInput if none is configured, ModelError if it does not answer usably or its budget is spent.
+        """
+        from mnemic.knowledge import auto
+        from mnemic.llm import Budgeted, open_judge
+
+        llm = self.settings.llm
+        judge = Budgeted(self._judge or open_judge(llm), llm.calls, llm.tokens)
+        return auto.extract(self._extractor, self.diary, self.facts, self.concerns, judge, self.ids.token(8), context)
+
+    def profile(
+        self, max_tokens: int = MAX_TOKENS, *, context: str | None = None, as_of: datetime | None = None
+    ) -> Profile:
+        """What an agent should know of the user, within a token budget; empty where nothing is known."""
+        moment = None if as_of is None else to_ms(as_of)
+        with self._store.reading():
+            return profile(self.facts, self.concerns, self.clock, self.ids.token(8), max_tokens=max_tokens,
+                           context=context, as_of=moment)  # fmt: skip
+
     # forgetting
 
     def forget(self, path: str, *, erase: bool = False, reason: str = "") -> Forgotten:
-        """Hide a path from recall, or erase it for good. Raises NotFound."""
-        if not erase:
-            return self._forgetting.forget(self.namespace, path, reason=reason)
-        done = self._forgetting.erase(self.namespace, path, reason=reason)
-        self._store.settle_erasure()
-        self._indexer.drain(self.namespace)
+        """Hide a path from recall, or erase it for good; both work on a full disk. Raises NotFound."""
+        try:
+            done = self._forget(path, erase, reason)
+        except DiskFull:
+            if not self._store.give_room():
+                raise
+            done = self._forget(path, erase, reason)
+        if erase:
+            self._store.settle_erasure()
+            self._drain()
         return done
+
+    def _forget(self, path: str, erase: bool, reason: str) -> Forgotten:
+        act = self._forgetting.erase if erase else self._forgetting.forget
+        return act(self.namespace, path, reason=reason)
 
     # the ledger
 
@@ -312,7 +381,7 @@ class Memory:
             for number in sorted(touched):
                 self._intake.replant(tx, self.namespace, number)
         self._ledger.committed(self.namespace, event)
-        self._indexer.drain(self.namespace)
+        self._drain()
         return {"undone": seq, "seq": event.seq, "path": shown(event)["path"], "changes": len(changes)}
 
     # care
@@ -337,41 +406,87 @@ class Memory:
     def doctor(self) -> dict[str, Any]:
         """Check everything that can be checked here, and say what to do about what is wrong."""
         from mnemic.store.sqlite.connection import engine
-        from mnemic.text.tokens import TOKENIZER
 
-        problems = self._store.check()
-        for name in self._store.namespaces():
-            verdict = self._ledger.verify(name)
-            if not verdict.ok:
-                problems.append(f"ledger of {name!r}: {verdict.problem}")
-        if self._store.tokenizer != TOKENIZER:
-            problems.append("the full text was made by another tokenizer: run `mnemic reindex`")
-        notes = []
-        failed = [row for _, row in self._store.queue(None, limit=10_000) if row.state == "failed"]
-        if failed:
-            notes.append(f"{len(failed)} documents wait for vectors: {failed[0].error}")
+        problems, notes = self._store.check(), list[str]()
+        for look in (self._ledger_problems, self._text_problems):
+            try:
+                problems += look()
+            except StoreError as error:
+                problems.append(str(error))
+        try:
+            notes += self._queue_notes()
+        except StoreError as error:
+            problems.append(str(error))
         if self._ledger.witness.problem:
             notes.append(self._ledger.witness.problem)
         if self.last_error:
             notes.append(f"the last capture failed: {self.last_error}")
         if self._embedder.identity.startswith("hashing/"):
             notes.append("words only: for recall by meaning, pip install 'mnemic[onnx]' and set a model")
+        problems = list(dict.fromkeys(problems))
         return {"ok": not problems, "problems": problems, "notes": notes, "sqlite": engine(),
                 "embedder": self._embedder.identity}  # fmt: skip
 
+    def _ledger_problems(self) -> list[str]:
+        found: list[str] = []
+        for name in self._store.namespaces():
+            try:
+                verdict = self._ledger.verify(name)
+            except StoreError as error:
+                found.append(f"ledger of {name!r} cannot be read: {error}")
+                continue
+            if not verdict.ok:
+                found.append(f"ledger of {name!r}: {verdict.problem}: restore a backup with `mnemic restore FILE`")
+        return found
+
+    def _text_problems(self) -> list[str]:
+        from mnemic.text.tokens import tokenizer
+
+        was, now = self._store.tokenizer, tokenizer()
+        return [] if was == now else [f"the full text was made by {was!r}, this is {now!r}: run `mnemic reindex`"]
+
+    def _queue_notes(self) -> list[str]:
+        failed = [row for _, row in self._store.queue(None, limit=10_000) if row.state == "failed"]
+        return [f"{len(failed)} documents wait for vectors: {failed[0].error}"] if failed else []
+
+    @classmethod
+    def examine(
+        cls, home: str | Path | None = None, *, namespace: str | None = None, environ: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        """`doctor` for a home that may be too damaged to be opened: then each of its files is checked by itself."""
+        try:
+            with cls.open(home, namespace=namespace, environ=environ) as memory:
+                return memory.doctor()
+        except StoreError as error:
+            from mnemic.store.sqlite.checks import examine_home
+            from mnemic.store.sqlite.connection import engine
+
+            settings = load(dict(os.environ) if environ is None else environ, home=home, namespace=namespace)
+            problems = examine_home(settings.home) or [str(error)]
+            notes = ["the home does not open: its ledgers were not checked"]
+            return {"ok": False, "problems": problems, "notes": notes, "sqlite": engine(), "embedder": None}
+
     def reindex(self, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
-        """Make trees, full text and missing vectors anew from what is stored. Recall answers the same afterwards."""
+        """Make trees, full text and missing vectors anew from what is stored. Recall answers the same afterwards.
+
+        A document whose text is not what was recorded keeps the tree it has, and is named in `damaged`.
+        """
         ns, after, done = self.namespace, 0, 0
+        damaged: list[str] = []
         while batch := self._store.documents(ns, after=after, limit=500):
             for document in batch:
-                with self._store.write(ns) as tx:
-                    self._intake.replant(tx, ns, document.id)
+                try:
+                    with self._store.write(ns) as tx:
+                        self._intake.replant(tx, ns, document.id)
+                except Damaged:
+                    damaged.append(document.path)
                 after, done = document.id, done + 1
                 if progress:
                     progress(done)
         rows = self._store.rebuild_fulltext()
         drained = self._indexer.drain(ns)
-        return {"documents": done, "fulltext": rows, "embedded": drained.indexed, "error": drained.error}
+        return {"documents": done, "fulltext": rows, "embedded": drained.indexed, "error": drained.error,
+                "damaged": damaged}  # fmt: skip
 
     def backup(self, target: str | Path) -> dict[str, Any]:
         """Write a verified copy of the whole home."""
@@ -381,27 +496,45 @@ class Memory:
 
     def restore(self, source: str | Path, *, reason: str = "") -> dict[str, Any]:
         """Put a backup in place of the home; what stood there is kept beside it. Nobody else may have the home open."""
-        home = self.settings.home
-        stamp = self.clock.now().strftime("%Y%m%dT%H%M%S")
-        fresh, kept = home / f".restore-{self.ids.token(4)}", home / f"before-restore-{stamp}-{self.ids.token(2)}"
-        fresh.mkdir(mode=0o700)
-        try:
-            backups.unpack(Path(source).expanduser().absolute(), fresh)
-            self.close()
-            backups.swap(fresh, home, kept)
-        finally:
-            for leftover in fresh.glob("*"):
-                leftover.unlink()
-            fresh.rmdir()
-        with Memory(self.settings, embedder=self._embedder, clock=self.clock, ids=self.ids,
-                    witness=self._ledger.witness) as memory:  # fmt: skip
-            for name in memory._store.namespaces():
-                memory.within(name).accept(reason=reason or f"restored from {Path(source).name}")
-            verdict = memory.verify()
-        if not verdict.ok:
-            raise MnemicError(
-                f"restored, but the ledger does not verify: {verdict.problem}; the old files are in {str(kept)!r}"
-            )
-        return {"ok": True, "kept": str(kept), "checked": verdict.checked}
+        parts = dict(embedder=self._embedder, clock=self.clock, ids=self.ids, witness=self._ledger.witness)
+        return _restored(self.settings, Path(source), reason, self.close, parts)
+
+    @classmethod
+    def recover(
+        cls, source: str | Path, home: str | Path | None = None, *, namespace: str | None = None,
+        environ: dict[str, str] | None = None, reason: str = "",
+    ) -> dict[str, Any]:  # fmt: skip
+        """`restore` for a home that may be too damaged to be opened, or not be there at all."""
+        settings = load(dict(os.environ) if environ is None else environ, home=home, namespace=namespace)
+        return _restored(settings, Path(source), reason, lambda: None, {})
 
 
+def _clock(settings: Settings) -> Clock:
+    return FixedClock(settings.now) if settings.now else SystemClock()
+
+
+def _restored(
+    settings: Settings, source: Path, reason: str, close: Callable[[], None], parts: dict[str, Any]
+) -> dict[str, Any]:
+    """Unpack and check a backup beside the home, close it, swap the files, and check again. `parts` replace the seams."""
+    clock, ids = parts.get("clock") or _clock(settings), parts.get("ids") or RandomIds()
+    home, stamp = settings.home, clock.now().strftime("%Y%m%dT%H%M%S")
+    fresh, kept = home / f".restore-{ids.token(4)}", home / f"before-restore-{stamp}-{ids.token(2)}"
+    fresh.mkdir(mode=0o700, parents=True)
+    try:
+        backups.unpack(source.expanduser().absolute(), fresh)
+        close()
+        backups.swap(fresh, home, kept)
+    finally:
+        for leftover in fresh.glob("*"):
+            leftover.unlink()
+        fresh.rmdir()
+    with Memory(settings, **parts) as memory:
+        for name in memory._store.namespaces():
+            memory.within(name).accept(reason=reason or f"restored from {source.name}")
+        verdict = memory.verify()
+    if not verdict.ok:
+        raise MnemicError(
+            f"restored, but the ledger does not verify: {verdict.problem}; the old files are in {str(kept)!r}"
+        )
+    return {"ok": True, "kept": str(kept), "checked": verdict.checked}

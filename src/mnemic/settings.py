@@ -71,6 +71,22 @@ class RecallSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LlmSettings:
+    """`[llm]`: the language model that may be asked for proposals; none unless `url` and `model` are set."""
+
+    url: str | None = None
+    """The base URL of an OpenAI-compatible server."""
+    model: str | None = None
+    key: Secret = Secret("")
+    calls: int = 4
+    """Calls that one run may make."""
+    tokens: int = 40_000
+    """Tokens that one run may cost, prompts included."""
+    timeout: float = 60.0
+    """Seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that can be set."""
 
@@ -82,6 +98,7 @@ class Settings:
     embed: EmbedSettings = field(default_factory=EmbedSettings)
     capture: CaptureSettings = field(default_factory=CaptureSettings)
     recall: RecallSettings = field(default_factory=RecallSettings)
+    llm: LlmSettings = field(default_factory=LlmSettings)
 
 
 def load(
@@ -104,10 +121,13 @@ def load(
         embed=_section(EmbedSettings, parts.pop("embed", {}), "embed"),
         capture=_section(CaptureSettings, parts.pop("capture", {}), "capture"),
         recall=_section(RecallSettings, parts.pop("recall", {}), "recall"),
+        llm=_section(LlmSettings, parts.pop("llm", {}), "llm"),
     )
     if parts:
-        raise BadInput(f"mnemic.toml: unknown {sorted(parts)[0]!r}; known are namespace, embed, capture, recall")
-    settings = replace(settings, embed=_from_environment(settings.embed, environ))
+        raise BadInput(f"mnemic.toml: unknown {sorted(parts)[0]!r}; known are namespace, embed, capture, recall, llm")
+    settings = replace(
+        settings, embed=_from_environment(settings.embed, environ), llm=_llm_from_environment(settings.llm, environ)
+    )
     for section, values in (overrides or {}).items():
         settings = replace(settings, **{section: replace(getattr(settings, section), **values)})
     return settings
@@ -189,3 +209,13 @@ def _from_environment(embed: EmbedSettings, environ: Mapping[str, str]) -> Embed
     if environ.get("MNEMIC_DOWNLOAD") in ("1", "true", "yes"):
         embed = replace(embed, download=True)
     return embed
+
+
+def _llm_from_environment(llm: LlmSettings, environ: Mapping[str, str]) -> LlmSettings:
+    if url := environ.get("MNEMIC_LLM_URL"):
+        llm = replace(llm, url=url)
+    if model := environ.get("MNEMIC_LLM_MODEL"):
+        llm = replace(llm, model=model)
+    if key := environ.get("MNEMIC_LLM_KEY"):
+        llm = replace(llm, key=Secret(key))
+    return llm

@@ -123,3 +123,43 @@ def test_other_holders_of_the_same_text_are_named(home: Home) -> None:
     home.remember("tea", title="A")
     home.remember("tea", title="B")
     assert home.forgetting.erase("default", "/notes/a", reason="").elsewhere == ("/notes/b",)
+
+
+def test_the_text_of_an_undone_note_is_erased_by_its_path(home: Home) -> None:
+    receipt = home.remember(f"A {WORD} flew over.", title=f"The {WORD}", op_id="one")
+    home.remember("stays", title="Other")
+    home.undo(1)
+    assert home.holds(WORD)
+    done = home.forgetting.erase("default", str(receipt.path), reason="asked")
+    assert done.documents == 1
+    assert gone(home)
+    assert home.remember(f"A {WORD} flew over.").status == "rejected"
+    assert home.search("stays") == ["/notes/other"]
+    with pytest.raises(NotFound):
+        home.forgetting.erase("default", str(receipt.path), reason="again")
+
+
+def test_a_note_and_the_undone_one_that_stood_there_before_are_erased_together(home: Home) -> None:
+    home.remember(f"one {WORD}", title="T")
+    home.undo(1)
+    home.remember(f"two {WORD}", title="T")
+    home.remember("stays", title="Other")
+    assert home.forgetting.erase("default", "/notes/t", reason="").documents == 2
+    assert gone(home)
+
+
+def test_an_undone_exchange_is_erased_with_the_title_it_gave_its_session(home: Home) -> None:
+    home.capture(("user", WORD), ("assistant", "yes"), ("user", "more"), ("assistant", "yes again"))
+    home.undo(1)
+    assert home.search("more") == ["/sessions/s/2/user"]
+    assert home.forgetting.erase("default", "/sessions/s", reason="").documents == 2
+    assert gone(home)
+
+
+def test_a_live_part_is_erased_without_what_was_undone_elsewhere(home: Home) -> None:
+    home.remember("The walrus.\n\nThe seal.", title="Zoo")
+    home.remember("gone", title="Other")
+    home.undo(2)
+    assert home.forgetting.erase("default", "/notes/zoo/p2", reason="").documents == 1
+    assert home.store.left_texts("default") == [2]
+    assert home.sane()

@@ -195,3 +195,18 @@ def test_a_long_message_is_found_by_its_parts(home: Home) -> None:
     home.capture(("user", "\n\n".join(f"Word{n} " + "filler " * 60 for n in range(6))))
     assert "/sessions/s/1/user/p6" in home.search("word5")
     assert home.sane()
+
+
+def test_an_operation_that_was_undone_says_so_until_the_undo_is_undone(home: Home) -> None:
+    first = home.remember("walrus", title="T", op_id="a")
+    home.undo(1)
+    again = home.remember("walrus", title="T", op_id="a")
+    assert (again.status, again.path) == ("rejected", None)
+    assert again.reason == (
+        "operation a was done and then undone in entry 2: `mnemic undo 2` brings it back, a fresh --op-id stores it anew"
+    )
+    assert home.store.counts("default")["documents"] == 0
+    home.undo(2)
+    assert home.remember("walrus", title="T", op_id="a").status == "duplicate"
+    home.undo(3)
+    assert home.remember("walrus", title="T", op_id="b").path == first.path

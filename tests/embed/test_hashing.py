@@ -8,6 +8,7 @@ import pytest
 
 from mnemic.embed.hashing import HashingEmbedder, fnv1a
 from mnemic.errors import BadInput
+from mnemic.text.tokens import tokenizer
 
 
 def test_fnv1a_gives_the_published_values() -> None:
@@ -74,3 +75,7 @@ def test_more_texts_than_a_block_keep_their_order() -> None:
 def test_a_single_bucket_is_refused() -> None:
     with pytest.raises(BadInput, match="dim is 1"):
         HashingEmbedder(1)
+
+
+def test_the_identity_names_the_tokenizer_that_the_vectors_depend_on() -> None:
+    assert HashingEmbedder(64).identity == f"hashing/fnv1a.{tokenizer()}@64+none"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.homes import Home
+from tests.minds import Mind
 
 MEMORY = Path("/dev/shm")
 
@@ -20,3 +21,8 @@ def home() -> Iterator[Home]:
     yield made
     made.store.close()
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def mind(home: Home) -> Mind:
+    return Mind(home)

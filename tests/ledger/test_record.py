@@ -155,10 +155,32 @@ def test_what_is_not_there_cannot_be_undone(home: Home) -> None:
         home.undo(1)
 
 
-def test_a_served_row_is_checked_against_its_entry(home: Home) -> None:
+def test_undo_of_a_sessions_first_exchange_leaves_the_session_to_the_others(home: Home) -> None:
+    home.capture(("user", "one"), ("assistant", "yes"), ("user", "two"), ("assistant", "no"))
+    taken = home.undo(1)
+    row = home.store.row("default", "sessions", ("s",))
+    assert row is not None and row["title"] == "one"
+    assert [document.path for document in home.store.documents("default")] == ["/sessions/s/2"]
+    assert home.sane()
+    home.undo(taken.seq)
+    assert [document.path for document in home.store.documents("default")] == ["/sessions/s/1", "/sessions/s/2"]
+    assert home.sane()
+    assert home.capture(("user", "three")).receipts[0].status == "stored"
+
+
+def test_undo_of_the_only_exchange_takes_its_session_with_it(home: Home) -> None:
+    home.capture(("user", "one"), ("assistant", "yes"))
+    home.undo(1)
+    assert home.store.row("default", "sessions", ("s",)) is None
+    assert home.capture(("user", "one"), ("assistant", "yes")).receipts[0].status == "stored"
+    assert home.sane()
+
+
+def test_an_undo_that_was_undone_no_longer_counts(home: Home) -> None:
     home.remember("walrus", title="T")
-    row = home.store.row("default", "documents", ("/notes/t",))
-    assert row is not None
-    assert home.ledger.check_served("default", "documents", ("/notes/t",), row, 1)
-    assert not home.ledger.check_served("default", "documents", ("/notes/t",), {**row, "title": "x"}, 1)
-    assert not home.ledger.check_served("default", "documents", ("/notes/t",), row, 2)
+    first = home.ledger.event("default", 1)
+    assert home.ledger.undone_by("default", first) is None
+    home.undo(1)
+    assert home.ledger.undone_by("default", first) == 2
+    home.undo(2)
+    assert home.ledger.undone_by("default", first) is None

@@ -28,7 +28,7 @@ def kept(vectors: Floats, queries: Floats, coder: Coder, mean: Floats, factor: i
     """The share of the exact top 20 (by centred cosine) among the candidates."""
     codes, moved = coder.encode(vectors), centred(vectors, mean)
     shares = [
-        np.isin(scan(moved, centred(query, mean), 20), nearest(codes, query, coder, 20 * factor)).mean()
+        np.isin(scan(moved, centred(query, mean), 20), nearest([codes], query, coder, 20 * factor)).mean()
         for query in queries
     ]
     return float(np.mean(shares))
@@ -92,7 +92,7 @@ def test_a_view_of_a_larger_buffer_gives_the_same_answer() -> None:
     buffer = np.zeros((4, 900), np.uint64)
     buffer[:, :500] = codes
     np.testing.assert_array_equal(
-        nearest(buffer[:, :500], vectors[7], coder, 30), nearest(codes, vectors[7], coder, 30)
+        nearest([buffer[:, :500]], vectors[7], coder, 30), nearest([codes], vectors[7], coder, 30)
     )
 
 
@@ -101,13 +101,13 @@ def test_more_vectors_than_a_block_are_all_seen() -> None:
     coder = Coder.fit(vectors)
     codes = coder.encode(vectors)
     for place in (0, 32_767, 32_768, 69_999):
-        assert nearest(codes, vectors[place], coder, 400)[0] == place
+        assert nearest([codes], vectors[place], coder, 400)[0] == place
 
 
 def test_a_vector_finds_itself_first() -> None:
     vectors = cone(1000)
     coder = Coder.fit(vectors)
-    assert nearest(coder.encode(vectors), vectors[123], coder, 5)[0] == 123
+    assert nearest([coder.encode(vectors)], vectors[123], coder, 5)[0] == 123
 
 
 def test_scan_is_exact_and_settles_ties_by_position() -> None:
@@ -122,14 +122,14 @@ def test_nothing_wanted_or_nothing_there_gives_nothing() -> None:
     coder = Coder(np.zeros(2, np.float32))
     query = np.array([1, 0], np.float32)
     assert scan(np.empty((0, 2), np.float32), query, 5).tolist() == []
-    assert nearest(coder.encode(np.empty((0, 2))), query, coder, 5).tolist() == []
-    assert nearest(coder.encode(np.eye(2)), query, coder, 0).tolist() == []
+    assert nearest([coder.encode(np.empty((0, 2)))], query, coder, 5).tolist() == []
+    assert nearest([coder.encode(np.eye(2))], query, coder, 0).tolist() == []
 
 
 def test_a_query_at_the_mean_still_answers() -> None:
     vectors = cone(100)
     coder = Coder.fit(vectors)
-    assert len(nearest(coder.encode(vectors), coder.mean, coder, 10)) == 10
+    assert len(nearest([coder.encode(vectors)], coder.mean, coder, 10)) == 10
 
 
 def test_drift_is_measured_against_the_distance_from_the_mean() -> None:

@@ -123,6 +123,36 @@ def test_a_failed_migration_leaves_the_version_before(tmp_path: Path) -> None:
     db.close()
 
 
+def test_a_home_of_the_first_schema_is_brought_up_to_date_and_a_copy_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "home"
+    folder.mkdir()
+    for name in ("memory.db", "memory-warm.db", "memory-cold.db"):
+        db = connect(folder / name)
+        assert list(migrations.migrate(db, name, migrations.STEPS[:1])) == [1]
+        db.close()
+    home = Home(tmp_path)
+    home.remember("tea")
+    assert home.store.select("default", "facts", {"slot": "a"}) == []
+    assert (folder / "memory-schema1.bak").exists() and home.sane()
+    home.store.close()
+
+
+def test_rows_are_selected_counted_and_ordered_by_columns(home: Home) -> None:
+    from mnemic.models.event import Change
+
+    rows = [{"id": f"s{n}", "title": "t", "context": "", "origin": "user", "started_at": n % 3, "recorded_at": n}
+            for n in range(6)]  # fmt: skip
+    with home.store.write("default") as tx:
+        tx.apply([Change("sessions", (str(row["id"]),), None, row) for row in rows])
+    newest = home.store.select("default", "sessions", {"title": "t"}, limit=3, newest=True, by=("started_at",))
+    assert [row["id"] for row in newest] == ["s5", "s2", "s4"]
+    assert home.store.count("default", "sessions", {"started_at": 1}) == 2
+    with pytest.raises(KeyError, match="no column 'x'"):
+        home.store.count("default", "sessions", {"x": 1})
+    with pytest.raises(KeyError, match="no column 'x'"):
+        home.store.select("default", "sessions", {}, by=("x",))
+
+
 def test_a_flipped_bit_is_damage_and_not_memory(home: Home) -> None:
     home.remember("walrus " * 2000, title="W")
     home.store.close()
@@ -157,24 +187,6 @@ def test_threads_that_have_ended_leave_no_connection(home: Home) -> None:
         thread.join()
     assert found == [["/notes/w"]] * 4
     assert len(home.store.hot._all) == 2
-
-
-def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
-    acknowledged: list[str] = []
-    for round_ in range(5):
-        process = writer(tmp_path, f"round{round_}", 10_000)
-        assert process.stdout is not None
-        for _ in range(3 + 2 * round_):
-            acknowledged.append(process.stdout.readline().strip())
-        process.kill()
-        acknowledged += process.stdout.read().split()
-        process.communicate()
-    home = Home(tmp_path)
-    stored = {document.path for document in home.store.documents("default", limit=100_000)}
-    assert set(acknowledged) <= stored
-    assert len(acknowledged) >= 35
-    assert home.sane()
-    home.store.close()
 
 
 def test_eight_processes_lose_nothing_and_make_one_chain(tmp_path: Path) -> None:

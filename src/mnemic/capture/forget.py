@@ -12,15 +12,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from mnemic.capture.intake import Intake, erasure_mac, exchange_digest, title_of
+from mnemic.capture.intake import Intake, exchange_digest, title_of
 from mnemic.capture.trees import document_nodes
 from mnemic.clock import Clock, to_ms
 from mnemic.errors import NotFound
 from mnemic.ledger import Ledger
 from mnemic.ledger.chain import changes_of, opened
-from mnemic.ledger.record import digest
+from mnemic.ledger.record import digest, erasure_mac
+from mnemic.ledger.served import checked
 from mnemic.models.document import Document, Message, Node
-from mnemic.models.event import Actor, Change, Draft, Event
+from mnemic.models.event import Actor, Change, Draft, Event, Row
 from mnemic.store import Store, Transaction
 from mnemic.text.tree import slug
 
@@ -79,10 +80,21 @@ class Forgetting:
         return Forgotten(path, False, len(documents), event.seq)
 
     def erase(self, ns: str, path: str, *, reason: str, actor: Actor = "user") -> Forgotten:
-        """Remove a document, a message, a part of a text, or all documents of a folder, for good. Raises NotFound."""
+        """Remove a document, a message, a part of a text, or all documents of a folder, for good.
+
+        What was undone there goes too: its text was kept so that the undo can be undone. Raises NotFound.
+        """
         now = to_ms(self._clock.now())
         with self._store.write(ns) as tx:
-            documents, node = self._named(ns, path)
+            undone = self._undone(ns, path)
+            try:
+                documents, node = self._named(ns, path)
+            except NotFound:
+                if not undone:
+                    raise
+                documents, node = [], None
+            if node is None:
+                documents = documents + undone
             rewrites = [
                 self._without(tx, ns, documents[0], node) if node else self._whole(ns, document)
                 for document in documents
@@ -106,6 +118,18 @@ class Forgetting:
         if not below:
             raise NotFound(f"nothing stands at {path!r}: see `mnemic tree`")
         return below, None
+
+    def _undone(self, ns: str, path: str) -> list[Document]:
+        """The documents that stood at a path or below it, and were undone, as they last were."""
+        found: list[Document] = []
+        for number in self._store.left_texts(ns):
+            rows: list[Row] = []
+            for event in self._store.events(ns, object=f"document:{number}", limit=1_000_000):
+                changes = changes_of(event.payload) if event.payload is not None else ()
+                rows += [change.before for change in changes if change.table == "documents" and change.before]
+            if rows and (rows[-1]["path"] == path or str(rows[-1]["path"]).startswith(path.rstrip("/") + "/")):
+                found.append(Document(**rows[-1]))
+        return found
 
     def _erase(
         self, tx: Transaction, ns: str, rewrites: Sequence[_Rewrite], path: str, reason: str, actor: Actor, now: int
@@ -173,7 +197,9 @@ class Forgetting:
         """Change the rows of truth without an image of what was in them: the images would keep it."""
         before, after = rewrite.document, rewrite.after
         changes: list[Change] = []
-        if after is None or after.path != before.path:
+        if self._store.document_by_id(ns, before.id) is None:
+            pass  # undone: there is no row to take out
+        elif after is None or after.path != before.path:
             changes.append(Change("documents", (before.path,), asdict(before), None))
             changes += [] if after is None else [Change("documents", (after.path,), None, asdict(after))]
         else:
@@ -218,6 +244,7 @@ class Forgetting:
         bodies = self._store.texts(ns, ids, document.shelf)
         if node.text_id is None or node.path == document.path:
             return self._whole(ns, document)
+        checked(self._store, ns, document.id, document.path, bodies)  # or a digest of what was changed would be recorded
         body = bodies[node.text_id]
         if node.kind == "message":
             rest = [item for item in messages if item.seq != node.message]

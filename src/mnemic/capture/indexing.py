@@ -6,9 +6,10 @@ document, so a crash forgets nothing; a failure marks it `failed` and puts it of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import groupby
 
 import numpy as np
 
@@ -17,15 +18,19 @@ from mnemic.embed import Embedder, Vectors
 from mnemic.embed.base import BadVectors
 from mnemic.errors import ModelError
 from mnemic.models.document import Document, Node
+from mnemic.recall.codebook import matrix, seal
+from mnemic.recall.words import matching, rarest
 from mnemic.store import EmbedderRow, Store, VectorRow
 from mnemic.text.passage import passage
 from mnemic.text.tokens import query_terms
 
+BATCH = 50
+"""Documents that share a transaction: each commit waits for the disk."""
 EDGES = 3
 """Similar edges a node may have (000 §3)."""
 RECENT, LEXICAL = 120, 20
 """Where neighbours are looked for: all pairs would take minutes a write (000 §3)."""
-EDGE_TERMS = 6
+EDGE_TERMS, EDGE_POSTINGS = 6, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,96 +64,103 @@ class Indexer:
     ) -> Drained:
         """Index what is due, oldest first. A model that fails ends the run: the next document would fail too."""
         done = 0
+        spaces: set[str] = set()
         while limit is None or done < limit:
-            batch = self._store.queue(ns, due=to_ms(self._clock.now()), limit=50)
+            count = BATCH if limit is None else min(BATCH, limit - done)
+            batch = self._store.queue(ns, due=to_ms(self._clock.now()), limit=count)
             if not batch:
                 break
-            for space, waiting in batch:
-                error = self._index(space, waiting.document)
+            for space, waiting in groupby(batch, key=lambda pair: pair[0]):
+                indexed, error = self._index(space, [row.document for _, row in waiting])
+                done += indexed
                 if error:
                     return Drained(done, 1, error)
-                done += 1
+                spaces.add(space)
                 if progress:
                     progress(done)
-                if limit is not None and done >= limit:
-                    break
+        for space in sorted(spaces):
+            seal(self._store, space, self.row)
         return Drained(done)
 
-    def _index(self, ns: str, number: int) -> str | None:
-        document = self._store.document_by_id(ns, number)
-        if document is None:
-            with self._store.write(ns) as tx:
-                tx.settle(number, None, 0)
-            return None
-        try:
-            seen, rows, vectors = self._embed(ns, document)
-        except ModelError as error:
-            with self._store.write(ns) as tx:
-                tx.settle(number, str(error)[:500], to_ms(self._clock.now()) + self._retry_ms)
-            return str(error)
-        edges = self._edges(ns, rows, vectors)
+    def _index(self, ns: str, numbers: Sequence[int]) -> tuple[int, str | None]:
+        """Vectors and edges of some documents in one transaction; how many went well, and what stopped the rest."""
+        settled: list[tuple[int, Document | None, set[int]]] = []
+        fresh: list[_Fresh] = []
+        failed: tuple[int, str] | None = None
+        for number in numbers:
+            document = self._store.document_by_id(ns, number)
+            try:
+                seen, made = self._embed(ns, document) if document else (set[int](), list[_Fresh]())
+            except ModelError as error:
+                failed = (number, str(error))
+                break
+            settled.append((number, document, seen))
+            fresh += made
+        fresh.sort(key=lambda one: one.node)
+        edges = self._edges(ns, fresh)
         with self._store.write(ns) as tx:
-            tx.put_vectors(self.row.id, rows)
+            tx.put_vectors(self.row.id, [one.row for one in fresh])
             tx.put_edges(edges)
-            # If the document changed while the model worked, it stays in the queue for what is new.
-            if seen == {node.id for node in self._store.nodes(ns, number, document.shelf)}:
-                tx.settle(number, None, 0)
-        return None
+            for number, document, seen in settled:
+                # If the document changed while the model worked, it stays in the queue for what is new.
+                if document is None or seen == {node.id for node in self._store.nodes(ns, number, document.shelf)}:
+                    tx.settle(number, None, 0)
+            if failed:
+                tx.settle(failed[0], failed[1][:500], to_ms(self._clock.now()) + self._retry_ms)
+        return len(settled), failed[1] if failed else None
 
-    def _embed(self, ns: str, document: Document) -> tuple[set[int], list[VectorRow], Vectors]:
+    def _embed(self, ns: str, document: Document) -> tuple[set[int], list[_Fresh]]:
         """The ids of the document's nodes, and vectors for those that have none of their present passage."""
         seen = {node.id for node in self._store.nodes(ns, document.id, document.shelf)}
-        passages = passages_of(self._store, ns, document)
-        known = self._store.digests(ns, self.row.id, [node.id for node, _ in passages], document.shelf)
-        fresh = [(node, text) for node, text in passages if known.get(node.id) != passage_digest(text)]
-        fresh.sort(key=lambda pair: pair[0].id)
+        passages = [(node.id, text) for node, text in passages_of(self._store, ns, document)]
+        known = self._store.digests(ns, self.row.id, [node for node, _ in passages], document.shelf)
+        fresh = [(node, text) for node, text in passages if known.get(node) != passage_digest(text)]
         if not fresh:
-            return seen, [], np.zeros((0, self._embedder.dim), dtype=np.float32)
+            return seen, []
         try:
             vectors = self._embedder.embed([text for _, text in fresh], "passage")
         except BadVectors as error:
             # About these texts, not about the model: the others get theirs, these are found by words.
             fresh = [pair for place, pair in enumerate(fresh) if place not in error.rows]
             vectors = self._embedder.embed([text for _, text in fresh], "passage")
-        rows = [
-            VectorRow(node.id, passage_digest(text), vector.astype(np.float16).tobytes())
-            for (node, text), vector in zip(fresh, vectors, strict=True)
-        ]
-        return seen, rows, vectors
+        return seen, [_Fresh(node, text, vector) for (node, text), vector in zip(fresh, vectors, strict=True)]
 
-    def _edges(self, ns: str, rows: list[VectorRow], vectors: Vectors) -> list[tuple[int, int, str, float]]:
-        if not rows:
+    def _edges(self, ns: str, fresh: list[_Fresh]) -> list[tuple[int, int, str, float]]:
+        """Up to three similar nodes for each, among the most recent before it and the lexically nearest."""
+        if not fresh:
             return []
-        recent = dict(self._store.vectors_before(ns, self.row.id, rows[0].node, RECENT))
-        return [edge for place in range(len(rows)) for edge in self._similar_to(ns, rows, vectors, place, recent)]
+        recent = self._store.vectors_before(ns, self.row.id, fresh[0].node, RECENT)[::-1]
+        numbers = [*(node for node, _ in recent), *(one.node for one in fresh)]
+        rows = np.concatenate([matrix([vector for _, vector in recent], self.row.dim), [one.vector for one in fresh]])
+        edges = []
+        for place, one in enumerate(fresh, len(recent)):
+            near = slice(max(0, place - RECENT), place)
+            lexical = matching(self._store, ns, self._edge_terms(ns, one.text), LEXICAL)
+            far = self._store.vectors(ns, self.row.id, sorted({n for n in lexical if n < fresh[0].node} - {*numbers[near]}))
+            cosines = np.concatenate([rows[near], matrix(list(far.values()), self.row.dim)]) @ one.vector
+            best = sorted(zip(cosines.tolist(), [*numbers[near], *far], strict=True), reverse=True)[:EDGES]
+            edges += [(one.node, other, "similar", round(cos, 6)) for cos, other in best if cos >= self._similar]
+        return edges
 
-    def _similar_to(
-        self, ns: str, rows: list[VectorRow], vectors: Vectors, place: int, recent: Mapping[int, bytes]
-    ) -> list[tuple[int, int, str, float]]:
-        """Up to three similar nodes among the most recent, the lexically nearest and the document's own before it."""
-        node, first = rows[place].node, max(0, place - RECENT)
-        lexical = [found for found, _ in self._store.lexical(ns, self._edge_terms(ns, node), LEXICAL)]
-        near = dict(recent)
-        near |= self._store.vectors(ns, self.row.id, [n for n in lexical if n < rows[0].node and n not in near])
-        numbers = [*near, *(row.node for row in rows[first:place])]
-        if not numbers:
-            return []
-        stored = np.frombuffer(b"".join(near.values()), dtype=np.float16).astype(np.float32)
-        matrix = np.concatenate([stored.reshape(-1, self.row.dim), vectors[first:place]])
-        cosines = matrix @ vectors[place]
-        best = sorted(zip(cosines.tolist(), numbers, strict=True), reverse=True)[:EDGES]
-        return [(node, number, "similar", round(cos, 6)) for cos, number in best if cos >= self._similar]
+    def _edge_terms(self, ns: str, text: str) -> dict[str, int]:
+        """The rarest terms of a passage that other nodes hold too, with how many do."""
+        counts = self._store.document_frequencies(ns, query_terms(text)[:24])
+        shared = {word: count for word, count in counts.items() if count > 1}
+        return {word: shared[word] for word in rarest(shared, EDGE_POSTINGS)[:EDGE_TERMS]}
 
-    def _edge_terms(self, ns: str, node: int) -> list[str]:
-        found = self._store.found(ns, [node])
-        if not found or found[0].text_id is None:
-            return []
-        item = found[0]
-        body = self._store.text(ns, found[0].text_id) or ""
-        words = query_terms(passage(body, item.start, item.reach, speaker=item.speaker))[:24]
-        counts = self._store.document_frequencies(ns, words)
-        rare = sorted((word for word in words if counts[word] > 1), key=lambda word: (counts[word], word))
-        return rare[:EDGE_TERMS]
+
+@dataclass(frozen=True, slots=True)
+class _Fresh:
+    """A node that has just been embedded."""
+
+    node: int
+    text: str
+    vector: Vectors
+    """Shape (dim,)."""
+
+    @property
+    def row(self) -> VectorRow:
+        return VectorRow(self.node, passage_digest(self.text), self.vector.astype(np.float16).tobytes())
 
 
 def passages_of(store: Store, ns: str, document: Document) -> list[tuple[Node, str]]:

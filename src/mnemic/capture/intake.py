@@ -7,8 +7,6 @@ After the commit the text is durable and found by words. Vectors follow through 
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -17,12 +15,14 @@ from mnemic.capture.trees import document_nodes, exchange_nodes, note_nodes
 from mnemic.clock import Clock, from_ms, iso, to_ms
 from mnemic.errors import BadInput, Conflict
 from mnemic.ledger import Ledger, canonical
-from mnemic.ledger.record import digest
+from mnemic.ledger.record import digest, erasure_mac
+from mnemic.ledger.served import checked, intact
 from mnemic.models.document import Document, Message, Turn
 from mnemic.models.event import Actor, Change, Draft, Event, Origin
 from mnemic.models.receipt import CaptureReport, Receipt
 from mnemic.settings import CaptureSettings
 from mnemic.store import Store, Transaction
+from mnemic.text.clean import Cleaned, cleaned, encodable
 from mnemic.text.tree import slug
 
 ROLES = ("user", "assistant", "tool", "function", "system", "developer")
@@ -53,15 +53,6 @@ class Note:
     actor: Actor = "user"
     op_id: str | None = None
     allow_erased: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Cleaned:
-    """A text as it may be stored."""
-
-    text: str
-    redacted: int
-    frames: int
 
 
 class Intake:
@@ -102,7 +93,7 @@ class Intake:
         if note.importance is not None and not 0 <= note.importance <= 1:
             raise BadInput(f"importance {note.importance!r} is out of range: give 0 to 1")
         _check_moment(note.at, "the text")
-        source = None if note.source is None else _encodable(note.source)
+        source = None if note.source is None else encodable(note.source)
         return replace(note, context=self._line(note.context), source=source)
 
     def _done(self, ns: str, op_id: str | None, request: str) -> Receipt | None:
@@ -112,6 +103,14 @@ class Intake:
         if found[0] != request:
             raise Conflict(f"operation {op_id!r} was already used for another text: choose a fresh --op-id")
         first = Receipt(**json.loads(found[1]))
+        event = self._store.event(ns, first.seq) if first.seq else None
+        undo = self._ledger.undone_by(ns, event) if event else None
+        if undo:
+            why = (
+                f"operation {op_id} was done and then undone in entry {undo}: `mnemic undo {undo}` brings it back,"
+                " a fresh --op-id stores it anew"
+            )
+            return Receipt("rejected", redacted=first.redacted, reason=why, op_id=op_id)
         return replace(first, status="duplicate", reason=f"operation {op_id} was already done")
 
     def _known(self, ns: str, note: Note, clean: Cleaned, title: str) -> Receipt | None:
@@ -184,7 +183,7 @@ class Intake:
         context = self._line(context)
         receipts: list[Receipt] = []
         sessions, stored = set[str](), 0
-        for name, group in _sessions(checked, _encodable(session) if session else self._session_name(checked)):
+        for name, group in _sessions(checked, encodable(session) if session else self._session_name(checked)):
             sessions.add(name)
             spoken = [turn for turn in group if turn.role not in SKIPPED]
             if len(spoken) < len(group):
@@ -201,7 +200,7 @@ class Intake:
             raise BadInput(f"message {place}: role {turn.role!r} is unknown; use one of {', '.join(ROLES)}")
         self._within_limit(turn.content, f"message {place}")
         _check_moment(turn.created_at, f"message {place}")
-        session = None if turn.session is None else _encodable(turn.session)
+        session = None if turn.session is None else encodable(turn.session)
         return replace(turn, name=self._line(turn.name), session=session)
 
     def _exchange(
@@ -241,6 +240,9 @@ class Intake:
         if before and known == len(said):
             why = "the same messages are already there"
             return None, Receipt("duplicate", before.path, len(self._store.nodes(ns, before.id)), reason=why), 0
+        bodies = self._store.texts(ns, [item.text_id for item in old])
+        if before and not intact(self._store, ns, before.id, bodies):
+            before, old, known, bodies = None, [], 0, {}  # its tree would show what was put in place of a text
         said = said[known:]
         number = before.id if before else tx.allocate("documents")
         first = tx.allocate(canonical(["messages", ns, session]), len(said))
@@ -279,7 +281,6 @@ class Intake:
             note={"path": document.path, "session": session},
         )  # fmt: skip
         event = self._ledger.record(tx, ns, draft)
-        bodies = self._store.texts(ns, [item.text_id for item in old])
         for item, (_, text) in zip(new, said, strict=True):
             tx.add_text(item.text_id, document.id, text)
             bodies[item.text_id] = text
@@ -310,7 +311,10 @@ class Intake:
         return (last, old, known) if room or known == len(said) else (None, [], 0)
 
     def replant(self, tx: Transaction, ns: str, number: int) -> int:
-        """Make a document's tree anew from what is stored, or take it out if the document is gone; returns its size."""
+        """Make a document's tree anew from what is stored, or take it out if the document is gone; returns its size.
+
+        Raises Damaged where a text is not what was recorded: the tree would show it.
+        """
         document = self._store.document_by_id(ns, number)
         if document is None:
             tx.replace_nodes(number, ())
@@ -318,6 +322,7 @@ class Intake:
         messages = self._store.messages(ns, document=number)
         ids = [item.text_id for item in messages] if document.text_id is None else [document.text_id]
         bodies = self._store.texts(ns, ids, document.shelf)
+        checked(self._store, ns, number, document.path, bodies)
         count = len(tx.replace_nodes(number, document_nodes(document, messages, bodies), document.shelf))
         tx.enqueue(number, self._now())
         return count
@@ -326,18 +331,7 @@ class Intake:
 
     def _clean(self, text: str) -> Cleaned:
         self._within_limit(text, "the text")
-        text = _encodable(text)
-        frames = 0
-        if "memory-recall" in text:
-            from mnemic.text.frame import strip
-
-            text, frames = strip(text)
-        if not self._settings.redact or not text:
-            return Cleaned(text, 0, frames)
-        from mnemic.text.secrets import redact
-
-        text, findings = redact(text)
-        return Cleaned(text, len(findings), frames)
+        return cleaned(text, redact=self._settings.redact)
 
     def _within_limit(self, text: str, what: str) -> None:
         limit = self._settings.max_chars
@@ -353,7 +347,7 @@ class Intake:
     def _session_name(self, turns: Sequence[Turn]) -> str:
         """A name that is the same when the same conversation comes again; its words cannot be guessed from it."""
         first = next((turn for turn in turns if turn.role not in SKIPPED), None)
-        return f"conversation-{self._mac(_encodable(first.content))[:12]}" if first else "conversation"
+        return f"conversation-{self._mac(encodable(first.content))[:12]}" if first else "conversation"
 
     def _mac(self, text: str) -> str:
         return erasure_mac(self._store.erasure_key, text)
@@ -373,11 +367,6 @@ def exchanges(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
         current.append(turn)
     if current:
         yield current
-
-
-def erasure_mac(key: bytes, text: str) -> str:
-    """The keyed digest by which an erased text is recognised without being kept."""
-    return hmac.new(key, digest(text).encode(), hashlib.sha256).hexdigest()
 
 
 def session_slug(session: str) -> str:
@@ -426,15 +415,6 @@ def title_of(text: str) -> str:
 
 def _day(ms: int) -> str:
     return from_ms(ms).date().isoformat()
-
-
-def _encodable(text: str) -> str:
-    """The text with lone surrogates, e.g. of a truncated JSON escape, replaced: nothing can store them."""
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return text
 
 
 def _check_moment(at: int | None, what: str) -> None:

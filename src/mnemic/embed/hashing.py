@@ -1,8 +1,9 @@
 """The embedder that is always there: words hashed into a fixed number of signed buckets.
 
 It knows no meaning, only shared words, but needs no model, no download and no memory, and gives the same
-vector on every machine. So vector search, similar edges and their tests work before anybody has chosen a
-model. The scheme is feature hashing (Weinberger et al. 2009, arXiv:0902.2206) with a sublinear term weight.
+vector on every machine with the same tokenizer, which its identity names. So vector search, similar edges and
+their tests work before anybody has chosen a model. The scheme is feature hashing (Weinberger et al. 2009,
+arXiv:0902.2206) with a sublinear term weight.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from mnemic.embed.base import Kind, Vectors, clean
 from mnemic.errors import BadInput
-from mnemic.text.tokens import terms
+from mnemic.text.tokens import terms, tokenizer
 
 BLOCK = 1024
 """Rows summed at once: keeps the float64 workspace at 2 MB for 256 dimensions."""
@@ -41,7 +42,7 @@ class HashingEmbedder:
         if dim < 2:
             raise BadInput(f"dim is {dim!r}: a hashing embedder needs at least 2 buckets, 256 is usual")
         self.dim = dim
-        self.identity = f"hashing/fnv1a@{dim}+none"
+        self.identity = f"hashing/fnv1a.{tokenizer()}@{dim}+none"
 
     def __repr__(self) -> str:
         return f"HashingEmbedder(dim={self.dim})"

@@ -12,8 +12,7 @@ from typing import Any
 
 from mnemic.errors import BadInput
 from mnemic.ledger.chain import canonical
-from mnemic.text.frame import strip
-from mnemic.text.secrets import redact
+from mnemic.text.clean import cleaned
 
 MOST_CHARS = 20_000
 """Of one field."""
@@ -30,8 +29,9 @@ EVIDENCE = {"note": "note", "trace_ref": "trace", "session_ref": "session"}
 
 @dataclass(slots=True)
 class Cleaner:
-    """Takes frames and secrets out of texts, and counts the secrets."""
+    """Takes frames and, with `redact`, secrets out of texts, and counts the secrets."""
 
+    redact: bool = True
     redacted: int = 0
 
     def text(self, value: object, name: str) -> str:
@@ -42,10 +42,9 @@ class Cleaner:
             raise BadInput(f"{name} must be a text, not {json.dumps(value, default=str)[:60]}")
         if len(value) > MOST_CHARS:
             raise BadInput(f"{name} has {len(value)} characters, at most {MOST_CHARS} are kept: shorten it")
-        whole = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace").replace("\0", "\ufffd")
-        cut, found = redact(strip(whole)[0].strip())
-        self.redacted += len(found)
-        return cut
+        clean = cleaned(value.replace("\0", "\ufffd"), redact=self.redact)
+        self.redacted += clean.redacted
+        return clean.text.strip()
 
     def texts(self, value: object, name: str) -> str:
         """A text or a list of texts (or of steps with `order` and `action`) as canonical JSON of the same form."""

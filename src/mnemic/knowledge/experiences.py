@@ -51,9 +51,11 @@ class Experiences:
     """The experiences of one namespace. May be shared between threads."""
 
     def __init__(
-        self, store: Store, ledger: Ledger, clock: Clock, namespace: str, rules: trust.Rules = trust.RULES
-    ) -> None:
+        self, store: Store, ledger: Ledger, clock: Clock, namespace: str, rules: trust.Rules = trust.RULES, *,
+        redact: bool = True,
+    ) -> None:  # fmt: skip
         self._store, self._ledger, self._clock, self._ns, self._rules = store, ledger, clock, namespace, rules
+        self._redact = redact
         self._library = Library(store, namespace)
 
     # handing in
@@ -64,7 +66,7 @@ class Experiences:
         Gates: evidence, a reason for a negative one, enough work behind it, and no near-duplicate: one that is
         there already is corroborated instead, which counts distinct evidence and never trust.
         """
-        document, cleaner = given.checked(document, given.REFINED, "the experience"), Cleaner()
+        document, cleaner = given.checked(document, given.REFINED, "the experience"), self._cleaner()
         item = given.lesson(document, cleaner)
         source = origins.lowest([origins.lowered(channel, item.origin), *self._read_from(item.sources)])
         work = given.complexity(document)
@@ -85,7 +87,7 @@ class Experiences:
         document = given.checked(
             document, ("source_type", "source_ref", "experiences", "context", "note"), "the batch"
         )
-        cleaner = Cleaner()
+        cleaner = self._cleaner()
         kind, reference = document.get("source_type"), cleaner.text(document.get("source_ref"), "source_ref")
         if kind not in trust.PRIORS:
             raise BadInput(f"source_type {kind!r} is unknown: {', '.join(trust.PRIORS)}")
@@ -116,7 +118,7 @@ class Experiences:
 
     def add(self, document: Mapping[str, Any], *, reason: str = "", channel: Origin = "user") -> ExperienceReceipt:
         """A person's own experience: live at once. Raises BadInput, Refused for an agent."""
-        document, cleaner = given.checked(document, given.ADDED, "the experience"), Cleaner()
+        document, cleaner = given.checked(document, given.ADDED, "the experience"), self._cleaner()
         item = given.lesson(document, cleaner)
         if not origins.human(channel):
             raise Refused(f"'add' came from an agent, and {states.NO_PERSON}; an agent refines")
@@ -165,7 +167,7 @@ class Experiences:
             raise Refused(f"what came from {channel!r} cannot report how an experience went")
         counts = {"tokens_used": tokens_used, "tokens_saved": tokens_saved}
         used, saved = given.count(counts, "tokens_used"), given.count(counts, "tokens_saved")
-        pointers = given.evidence(evidence, Cleaner())
+        pointers = given.evidence(evidence, self._cleaner())
         said = "\n".join(pointer.removeprefix("note:") for pointer in pointers)
 
         def act(edit: Edit) -> tuple[Draft | None, ExperienceReceipt]:
@@ -210,7 +212,7 @@ class Experiences:
 
         A person's own change of a live experience that a person approved is `evolve`. Raises BadInput, Refused.
         """
-        cleaner = Cleaner()
+        cleaner = self._cleaner()
         why = cleaner.text(reason, "reason")
         if not why:
             raise BadInput("a revision needs its reason: what was wrong, and what this changes")
@@ -297,7 +299,7 @@ class Experiences:
         """
         if "merges" not in document:
             document = {"merges": [document]}
-        document, cleaner = given.checked(document, ("merges", "note"), "the consolidation"), Cleaner()
+        document, cleaner = given.checked(document, ("merges", "note"), "the consolidation"), self._cleaner()
         merges = document.get("merges")
         if not isinstance(merges, list) or not merges:
             raise BadInput("merges must be a list with at least one merge")
@@ -346,7 +348,7 @@ class Experiences:
 
         def act(edit: Edit, target: Experience) -> Experience:
             to = states.step(target.status, "demote", self._facts(target, channel)).to
-            return edit.move(target, to, why=Cleaner().text(reason, "reason"), approved_by="", approved="")
+            return edit.move(target, to, why=self._cleaner().text(reason, "reason"), approved_by="", approved="")
 
         return self._human(number, "demote", revision, reason, channel, act)
 
@@ -448,7 +450,7 @@ class Experiences:
         act: Callable[[Edit, Experience], Experience],
     ) -> ExperienceReceipt:  # fmt: skip
         """A person's verb on one revision; changing nothing is no entry."""
-        why = Cleaner().text(reason, "reason")
+        why = self._cleaner().text(reason, "reason")
 
         def work(edit: Edit) -> tuple[Draft | None, ExperienceReceipt]:
             target = meant(edit.line(number), revision, verb)
@@ -641,6 +643,9 @@ class Experiences:
         if room is None:
             return made, sources, FULL
         return edit.enter(_by_agent(made), room), sources, ""
+
+    def _cleaner(self) -> Cleaner:
+        return Cleaner(self._redact)
 
     def _now(self) -> int:
         return to_ms(self._clock.now())

@@ -7,6 +7,7 @@ after-images of every row it touches, and applies the after-images in the same t
 from __future__ import annotations
 
 import hashlib
+import hmac
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -191,31 +192,26 @@ class Ledger:
                 return f"the text of {name} {_shown((name, key))} {what} behind the ledger's back"
         return None
 
-    def check_served(self, namespace: str, table: str, key: tuple[str | int, ...], row: Row, seq: int) -> bool:
-        """Whether a row that is about to be served is what entry `seq` made it."""
-        event = self.store.event(namespace, seq)
-        if event is None or event.payload is None:
-            return False
-        if not _content_holds(event) or leaf_hash(namespace, event) != event.hash:
-            return False
-        return any(c.table == table and c.key == key and c.after == row for c in changes_of(event.payload))
-
     # taking back
 
     def undo(self, tx: Transaction, namespace: str, seq: int, *, actor: str, reason: str) -> tuple[Event, list[Change]]:
-        """Take one entry back by a new entry. Returns it with the changes it made.
+        """Take one entry back by a new entry, with the entries it names as its parts. Returns it with the changes it made.
 
-        Raises Refused if there is nothing to take back, Conflict if a later entry changed the same rows.
+        A session that other exchanges stand on stays. Raises Refused if there is nothing to take back, Conflict if a
+        later entry changed the same rows.
         """
         event = self.event(namespace, seq)
         if event.op in NOT_UNDOABLE:
             raise Refused(f"entry {seq} ({event.op}) cannot be undone: {NOT_UNDOABLE[event.op]}")
         if event.payload is None:
             raise Refused(f"entry {seq} cannot be undone: its content was erased")
-        changes = [change.inverse() for change in reversed(changes_of(event.payload))]
+        content = opened(event.payload)
+        changes = self._standing(namespace, [change.inverse() for change in reversed(changes_of(event.payload))])
+        for part in sorted(content["note"].get("parts", ()), reverse=True):
+            changes += self._part(namespace, part)
         if not changes:
             raise Refused(f"entry {seq} ({event.op}) changed nothing that could be undone")
-        note = {"undoes": seq, "path": opened(event.payload)["note"].get("path")}
+        note = {"undoes": seq, "path": content["note"].get("path")}
         try:
             done = self.record(
                 tx, namespace, Draft("undo", event.object, actor, "user", reason, tuple(changes), note)
@@ -223,6 +219,35 @@ class Ledger:
         except Conflict as error:
             raise Conflict(f"entry {seq} cannot be undone, something later stands on it: {error}") from error
         return done, changes
+
+
+    def _part(self, namespace: str, seq: int) -> list[Change]:
+        """What takes a part back; nothing if it was taken back already."""
+        event = self.event(namespace, seq)
+        if event.payload is None:
+            raise Refused(f"entry {seq}, a part of it, cannot be undone: its content was erased")
+        if self.undone_by(namespace, event):
+            return []
+        return [change.inverse() for change in reversed(changes_of(event.payload))]
+
+    def _standing(self, namespace: str, changes: list[Change]) -> list[Change]:
+        """The changes without those that take a session from under its other exchanges."""
+        gone = {change.key[0] for change in changes if change.table == "documents" and change.after is None}
+        kept: list[Change] = []
+        for change in changes:
+            if change.table == "sessions" and change.after is None:
+                last = self.store.session_documents(namespace, str(change.key[0]), len(gone) + 1)
+                if any(document.path not in gone for document in last):
+                    continue
+            kept.append(change)
+        return kept
+
+    def undone_by(self, namespace: str, event: Event) -> int | None:
+        """The entry that took this one back, if it was taken back and stays so."""
+        for later in self.store.events(namespace, after=event.seq, object=event.object, limit=1_000_000):
+            if later.op == "undo" and later.payload is not None and opened(later.payload)["note"]["undoes"] == event.seq:
+                return None if self.undone_by(namespace, later) else later.seq
+        return None
 
 
 def fold(state: State, changes: tuple[Change, ...]) -> None:
@@ -237,6 +262,11 @@ def fold(state: State, changes: tuple[Change, ...]) -> None:
 def digest(text: str) -> str:
     """The SHA-256 of a text, in hexadecimal: how rows of truth name the text they mean."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def erasure_mac(key: bytes, text: str) -> str:
+    """The keyed digest by which an erased text is recognised without being kept."""
+    return hmac.new(key, digest(text).encode(), hashlib.sha256).hexdigest()
 
 
 def shown(event: Event) -> dict[str, Any]:

@@ -15,7 +15,7 @@ dot product of the rounded vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,6 +59,11 @@ class Coder:
         """A coder for vectors like these, shape (n, dim), n >= 1; a thousand taken at random are enough."""
         return cls(np.asarray(vectors.mean(axis=0, dtype=np.float64), np.float32))
 
+    @classmethod
+    def load(cls, stored: bytes) -> Coder:
+        """A coder from the bytes of its mean."""
+        return cls(np.frombuffer(stored, dtype=np.float32))
+
     def encode(self, vectors: NDArray[np.floating]) -> Codes:
         """The codes of `vectors` (n, dim), a column for each: `np.hstack` them to what is there."""
         return _digits(centred(vectors, self.mean), CODE_BITS)
@@ -69,16 +74,31 @@ def scan(vectors: NDArray[np.float32], query: NDArray[np.float32], k: int) -> ND
     return _best(vectors @ query, k)
 
 
-def nearest(codes: Codes, query: NDArray[np.float32], coder: Coder, k: int) -> NDArray[np.intp]:
-    """About the k nearest columns of `codes` to `query` (dim,) by centred cosine, best first.
+def nearest(blocks: Sequence[Codes], query: NDArray[np.float32], coder: Coder, k: int) -> NDArray[np.intp]:
+    """About the k nearest columns to `query` (dim,) by centred cosine, best first, counted through all blocks.
 
     Ask for `RESCORE` times what is wanted and compare those by their full vectors.
     """
+    if not blocks:
+        return np.empty(0, np.intp)
     point = centred(query, coder.mean)
-    rough = _best(-_distances(codes, _digits(point[None], QUERY_BITS)).astype(np.int64), REFINE * k)
-    levels = _levels(codes[:, rough], len(point))
+    digits = _digits(point[None], QUERY_BITS)
+    distances = np.concatenate([_distances(block, digits) for block in blocks])
+    rough = _best(-distances.astype(np.int64), REFINE * k)
+    levels = _levels(_columns(blocks, rough), len(point))
     length = np.linalg.norm(levels, axis=1)
     return rough[_best(levels @ point / length, k)]
+
+
+def _columns(blocks: Sequence[Codes], places: NDArray[np.intp]) -> Codes:
+    """Some columns of all blocks, in the order asked for."""
+    found = np.empty((len(blocks[0]), len(places)), np.uint64)
+    first = 0
+    for block in blocks:
+        here = (places >= first) & (places < first + block.shape[1])
+        found[:, here] = block[:, places[here] - first]
+        first += block.shape[1]
+    return found
 
 
 def drift(old: NDArray[np.floating], new: NDArray[np.floating]) -> float:

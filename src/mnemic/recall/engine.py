@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import re
 import time
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -18,19 +17,21 @@ from numpy.typing import NDArray
 from mnemic.clock import Clock, to_ms
 from mnemic.embed import Embedder
 from mnemic.errors import BadInput, ModelError
+from mnemic.ledger.served import NEXT, intact
 from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
 from mnemic.models.document import SHELVES
 from mnemic.recall.index import VectorIndex
 from mnemic.recall.score import SCORINGS, SHELF_WEIGHT, Array, Corpus, Pool, seed, structure
-from mnemic.store import Found, Store
+from mnemic.recall.words import frequencies, matching, rarest
+from mnemic.store import Found, Said, Store
 from mnemic.text.query import Query, read
 from mnemic.text.tokens import is_prefix, terms
 
-VECTOR_K = LEXICAL_K = 100
-WIDEN = 3
-"""Messages before and after a candidate that are looked at with it."""
-POSTINGS = 20_000
-"""How many full-text rows the lexical stage ranks at most: the rarest terms come first."""
+VECTOR_K = LEXICAL_K = 64
+BEFORE, AFTER = 2, 1
+"""Messages around a candidate that are looked at with it: what `window` and `reply` read."""
+NARROW = 50_000
+"""A scope of fewer nodes is searched by itself; a wider one holds enough of the best of the whole namespace."""
 RERANKED = 30
 FLOOR = {"vector": 2.5, "words": 1.0}
 """Below this a hit is no answer: with vectors measured, with words alone set by hand (docs/recall.md)."""
@@ -41,18 +42,41 @@ DUPLICATE = 0.85
 FIRST_PERSON = re.compile(r"\b(i|my|me|mine|we|our|us)\b|我", re.IGNORECASE)
 SECOND_PERSON = re.compile(r"\b(you|your|yours)\b|你", re.IGNORECASE)
 ORIGINS = {"user": "user", "assistant": "agent", "tool": "tool", "function": "tool"}
+Fate = tuple[str, str]
+"""The stage at which a unit's way ended, and why."""
+BELOW: Fate = ("floor", "its score lies below the floor")
+RETURNED: Fate = ("returned", "it is in the answer")
+CROWDED: Fate = ("budget", "better hits filled the answer: ask for more nodes or characters")
 Reranker = Callable[[str, Sequence[str]], Sequence[float]]
 
 
 @dataclass(slots=True)
 class Unit:
-    """What is scored and returned once: a message with its parts, or a node of a note."""
+    """What is scored and returned once: a message with its parts, or a node of a note.
+
+    Scoring needs little of it; the rest is read when it comes near the answer.
+    """
 
     key: tuple[str, int]
-    nodes: list[Found]
-    shown: Found
-    wanted: bool
-    """Whether the scope lets it be returned; neighbours may lend their words without."""
+    ids: list[int]
+    """The nodes it is scored by: the parts of a message where it has any."""
+    every: list[int]
+    """All its nodes."""
+    terms: bytes
+    size: int
+    speaker: str
+    by_user: bool
+    created_at: int
+    shelf: str
+    nodes: list[Found] = field(default_factory=list)
+    shown: Found | None = None
+    """The node that stands for it, of those the scope allows; `None` while unread or where none is allowed."""
+
+    @property
+    def best(self) -> Found:
+        """The node that stands for a unit that was chosen."""
+        assert self.shown is not None
+        return self.shown
 
 
 @dataclass(slots=True)
@@ -67,11 +91,14 @@ class _Run:
     degraded: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
     vector: NDArray[np.float32] | None = None
+    vectors: dict[str, VectorIndex] = field(default_factory=dict)
     vector_rank: dict[int, int] = field(default_factory=dict)
     lexical_rank: dict[int, int] = field(default_factory=dict)
     phrases: set[int] = field(default_factory=set)
     df: dict[str, int] = field(default_factory=dict)
     forgotten: dict[str, int] = field(default_factory=dict)
+    among: dict[str, NDArray[np.int64] | None] = field(default_factory=dict)
+    """By shelf, the only nodes that may answer, where the scope is narrow."""
     refused: dict[str, str] = field(default_factory=dict)
 
 
@@ -94,25 +121,29 @@ class Recall:
         run.scope = _narrowed(run.scope, run.query)
         if not question.strip():
             return self._answer(run, (), reason="the question is empty")
+        budget = budget or Budget()
         started = time.perf_counter()
         units = self._units(run, self._candidates(run))
         started = _lap(run, "candidates", started)
-        if not any(unit.wanted for unit in units):
-            return self._answer(run, (), reason=self._nothing(run), why_not=self._why(run, why_not, units, {}, {}))
         total, parts = self._score(run, units)
-        order = [place for place in _ordered(total, units) if units[place].wanted]
+        order = self._opened(run, units, _ordered(total, units), max(RERANKED, 4 * budget.nodes))
+        if not order:
+            return self._answer(run, (), reason=self._nothing(run), why_not=self._why(run, why_not, units, {}, total))
         order, total = self._rerank(run, question, units, order, total)
         started = _lap(run, "score", started)
         good = self._good(run, total, parts, order)
-        chosen, dropped = self._diverse(run, units, good, budget or Budget())
-        hits, omitted = self._fit(run, units, chosen, total, parts, budget or Budget())
+        chosen, dropped = self._diverse(run, units, good, budget)
+        hits, omitted = self._fit(run, units, chosen, total, parts, budget)
         _lap(run, "select", started)
-        fate = {units[place].shown.path: "floor" for place in order if place not in set(good)} | dropped
+        kept = set(good)
+        fate: dict[int, Fate] = {place: BELOW for place in order if place not in kept}
+        fate |= {place: ("diversity", why) for place, why in dropped.items()}
+        shown = {hit.path for hit in hits}
+        fate |= {place: RETURNED for place in chosen if units[place].best.path in shown}
         reason = None if hits else "nothing reaches the floor: that it is not recorded does not mean it never happened"
         left = max(0, len(good) - len(dropped) - len(hits)) if hits else omitted
         return replace(
-            self._answer(run, hits, reason=reason, why_not=self._why(run, why_not, units, fate, _named(total, units))),
-            omitted=left,
+            self._answer(run, hits, reason=reason, why_not=self._why(run, why_not, units, fate, total)), omitted=left
         )
 
     def _answer(
@@ -130,21 +161,42 @@ class Recall:
 
     # candidates
 
-    def _candidates(self, run: _Run) -> list[Found]:
+    def _candidates(self, run: _Run) -> tuple[list[Found], list[Said]]:
+        """What was found by meaning or words, and the messages around what was found in conversations."""
         started = time.perf_counter()
         run.vector = self._query_vector(run)
         started = _lap(run, "embed", started)
         run.forgotten = self._store.forgotten(run.ns)
-        found: dict[int, Found] = {}
+        if run.vector is not None:
+            run.vectors = {shelf: self._index(run.ns, shelf) for shelf in SHELVES}
+        found: list[Found] = []
+        said: list[Said] = []
+        started = _lap(run, "prepare", started)
         for shelf in SHELVES:
+            run.among[shelf] = self._among(run, shelf)
             ids = self._nearest(run, shelf) | self._matching(run, shelf)
-            for item in self._store.found(run.ns, sorted(ids), shelf):
-                found[item.id] = item
-        started = _lap(run, "find", started)
-        for item in self._neighbours(run, list(found.values())):
-            found.setdefault(item.id, item)
-        _lap(run, "widen", started)
-        return list(found.values())
+            started = _lap(run, "find", started)
+            places = self._store.places(run.ns, sorted(ids), shelf) if ids else {}
+            found += self._store.found(run.ns, [node for node, place in places.items() if place is None], shelf)
+            around = {
+                (place[0], place[1] + lag)
+                for place in places.values()
+                if place is not None
+                for lag in range(-BEFORE, AFTER + 1)
+            }
+            said += self._store.turns(run.ns, list(around), shelf) if around else []
+            started = _lap(run, "widen", started)
+        return found, said
+
+    def _among(self, run: _Run, shelf: str) -> NDArray[np.int64] | None:
+        scope = run.scope
+        if scope.within is None and scope.context is None and scope.since is None and scope.until is None:
+            return None
+        ids = self._store.nodes_within(
+            run.ns, below=scope.within or "", context=scope.context, since=scope.since, until=scope.until,
+            limit=NARROW + 1, shelf=shelf,
+        )  # fmt: skip
+        return np.array(ids, dtype=np.int64) if len(ids) <= NARROW else None
 
     def _query_vector(self, run: _Run) -> NDArray[np.float32] | None:
         try:
@@ -152,7 +204,7 @@ class Recall:
         except ModelError as error:
             run.degraded.append(f"no vectors: {error}")
             return None
-        waiting = len(self._store.queue(run.ns, limit=1000))
+        waiting = self._store.waiting(run.ns)
         if waiting:
             run.degraded.append(f"{waiting} document{'s' if waiting > 1 else ''} not embedded yet: found by words only")
         return vector
@@ -160,8 +212,7 @@ class Recall:
     def _nearest(self, run: _Run, shelf: str) -> set[int]:
         if run.vector is None:
             return set()
-        index = self._index(run.ns, shelf)
-        ids = index.nearest(run.vector, VECTOR_K).tolist()
+        ids = run.vectors[shelf].nearest(run.vector, VECTOR_K, run.among[shelf]).tolist()
         run.vector_rank |= {node: place for place, node in enumerate(ids)}
         return set(ids)
 
@@ -178,38 +229,52 @@ class Recall:
         counts = self._store.document_frequencies(run.ns, words, shelf)
         for word, count in counts.items():
             run.df[word] = run.df.get(word, 0) + count
-        ids: list[int] = []
-        chosen = _rarest(counts)
-        if chosen:
-            ids = [node for node, _ in self._store.lexical(run.ns, chosen, LEXICAL_K, shelf)]
+        chosen = {word: counts[word] for word in rarest(counts)}
+        ids = matching(self._store, run.ns, chosen, LEXICAL_K, shelf, run.among[shelf])
         run.lexical_rank |= {node: place for place, node in enumerate(ids)}
         for phrase in run.query.phrases:
             run.phrases |= set(self._store.phrase(run.ns, list(phrase), LEXICAL_K, shelf))
         return set(ids) | run.phrases
 
-    def _neighbours(self, run: _Run, found: list[Found]) -> list[Found]:
-        keys = {
-            (item.session, item.message + lag)
-            for item in found
-            if item.session is not None and item.message is not None
-            for lag in range(-WIDEN, WIDEN + 1)
-        }
-        return self._store.found_messages(run.ns, sorted(keys))
-
     # units
 
-    def _units(self, run: _Run, found: list[Found]) -> list[Unit]:
-        groups: dict[tuple[str, int], list[Found]] = {}
-        for item in found:
-            if item.size:
-                groups.setdefault(_key(item), []).append(item)
-        units = []
-        for key, nodes in sorted(groups.items()):
-            nodes.sort(key=lambda item: (item.start, -item.end, item.id))
-            parts = [node for node in nodes if node.kind != "message"] or nodes
-            allowed = [node for node in nodes if self._allowed(run, node)]
-            units.append(Unit(key, parts, self._best(run, allowed or nodes), bool(allowed)))
+    def _units(self, run: _Run, pool: tuple[list[Found], list[Said]]) -> list[Unit]:
+        found, said = pool
+        groups: dict[tuple[str, int], list[Said]] = {}
+        for row in said:
+            groups.setdefault((row.session, row.seq), []).append(row)
+        units = [_spoken(("s " + session, seq), rows) for (session, seq), rows in sorted(groups.items())]
+        for item in sorted(found, key=lambda one: one.id):
+            if item.size and (item.session is None or item.message is None):
+                key = (f"d {item.document:012d}", item.id)
+                units.append(
+                    Unit(key, [item.id], [item.id], item.terms, item.size, item.speaker, item.origin == "user",
+                         item.created_at, item.shelf)
+                )  # fmt: skip
         return units
+
+    def _opened(self, run: _Run, units: list[Unit], order: list[int], enough: int) -> list[int]:
+        """The first places in an order whose units the scope allows, read in full."""
+        allowed: list[int] = []
+        for at in range(0, len(order), enough):
+            batch = order[at : at + enough]
+            self._read(run, [units[place] for place in batch])
+            allowed += [place for place in batch if units[place].shown is not None]
+            if len(allowed) >= enough:
+                break
+        return allowed
+
+    def _read(self, run: _Run, units: list[Unit]) -> None:
+        found: dict[int, Found] = {}
+        for name in {unit.shelf for unit in units}:
+            ids = [node for unit in units if unit.shelf == name and not unit.nodes for node in unit.every]
+            found |= {item.id: item for item in self._store.found(run.ns, ids, name)}
+        for unit in units:
+            if not unit.nodes:
+                nodes = [found[node] for node in unit.every if node in found]
+                unit.nodes = sorted(nodes, key=lambda item: (item.start, -item.end, item.id))
+                allowed = [node for node in unit.nodes if self._allowed(run, node)]
+                unit.shown = self._best(run, allowed) if allowed else None
 
     def _best(self, run: _Run, nodes: list[Found]) -> Found:
         """The part of a unit that stands for it: the highest in the candidate lists, the whole where none is."""
@@ -242,83 +307,75 @@ class Recall:
     # scores
 
     def _score(self, run: _Run, units: list[Unit]) -> tuple[Array, dict[str, Array]]:
-        pool, corpus = self._pool(run, units)
-        counting = self._embedder.identity.startswith("hashing/")
         if run.scoring == "seed":
-            return self._seed(run, units, pool)
+            return self._seed(run, units)
+        counting = self._embedder.identity.startswith("hashing/")
+        pool, corpus = self._pool(run, units)
         return structure(pool, corpus, cosine=0.0 if counting else 2.0)
 
     def _pool(self, run: _Run, units: list[Unit]) -> tuple[Pool, Corpus]:
         words = list(run.query.terms)
         n, size, _ = self._store.lexicon(run.ns)
-        tf, length = _counts(units, words)
+        tf = frequencies([unit.terms for unit in units], words)
         for column, word in enumerate(words):
             if is_prefix(word):
-                tf[:, column] = [float(any(node.id in run.lexical_rank for node in unit.nodes)) for unit in units]
-        sessions = {unit.key[0] for unit in units}
-        groups = {name: number for number, name in enumerate(sorted(sessions))}
-        rows = dict(
-            speaker=self._speakers(run, units), role=self._roles(run, units), when=_in_time(run.query, units),
-            phrase=np.array([float(any(node.id in run.phrases for node in unit.nodes)) for unit in units]),
-        )  # fmt: skip
-        age = np.array([max(0, run.now - unit.shown.created_at) / 86_400_000 for unit in units])
-        importance = np.array([unit.shown.importance for unit in units])
+                tf[:, column] = [float(any(node in run.lexical_rank for node in unit.ids)) for unit in units]
+        group = _numbered([unit.key[0] for unit in units])
+        place = np.array([unit.key[1] for unit in units], dtype=np.int64)
         pool = Pool(
             tf=tf,
-            length=length,
+            length=np.array([unit.size for unit in units], dtype=float),
             cos=self._cosines(run, units),
-            group=np.array([groups[unit.key[0]] for unit in units], dtype=np.int64),
-            place=np.array([unit.key[1] for unit in units], dtype=np.int64),
-            group_size=_group_sizes(units, groups),
-            weight=np.array([SHELF_WEIGHT[unit.shown.shelf] for unit in units]),
-            prior=0.06 * importance + 0.05 * np.exp(-age / 45),
-            **rows,
+            group=group,
+            place=place,
+            group_size=_group_sizes(units, group, place),
+            speaker=self._speakers(run, units),
+            role=self._roles(run, units),
+            when=_in_time(run.query, units),
+            phrase=np.array([float(any(node in run.phrases for node in unit.ids)) for unit in units]),
+            weight=np.array([SHELF_WEIGHT[unit.shelf] for unit in units]),
         )
-        return pool, Corpus(n, size / max(n, 1), np.array([run.df.get(word, 0) for word in words], dtype=float))
+        return pool, Corpus(n, _average(units, n, size), np.array([run.df.get(word, 0) for word in words], dtype=float))
 
     def _cosines(self, run: _Run, units: list[Unit]) -> Array:
-        cos = np.full(len(units), np.nan)
-        if run.vector is None:
-            return cos
-        for shelf in {node.shelf for unit in units for node in unit.nodes}:
-            index = self._index(run.ns, shelf)
-            pairs = [(place, node.id) for place, unit in enumerate(units) for node in unit.nodes if node.shelf == shelf]
-            values = index.cosines(run.vector, np.array([node for _, node in pairs], dtype=np.int64))
-            for (place, _), value in zip(pairs, values.tolist(), strict=True):
-                if not math.isnan(value):
-                    cos[place] = value if math.isnan(cos[place]) else max(cos[place], value)
+        """The best centred cosine of each unit's nodes; NaN without a vector."""
+        cos = np.full(len(units), -np.inf)
+        if run.vector is not None:
+            for shelf in {unit.shelf for unit in units}:
+                nodes = [(place, node) for place, unit in enumerate(units) if unit.shelf == shelf for node in unit.every]
+                values = run.vectors[shelf].cosines(run.vector, [node for _, node in nodes])
+                have = ~np.isnan(values)
+                np.maximum.at(cos, np.array([place for place, _ in nodes])[have], values[have])
+        cos[np.isinf(cos)] = np.nan
         return cos
 
     def _speakers(self, run: _Run, units: list[Unit]) -> Array:
         asked = set(run.query.terms)
-        named = {name for name in {unit.shown.speaker for unit in units} if name and asked & set(terms(name))}
+        named = {name for name in {unit.speaker for unit in units} if name and asked & set(terms(name))}
         only = named.pop() if len(named) == 1 else None
-        return np.array([float(only is not None and unit.shown.speaker == only) for unit in units])
+        return np.array([float(only is not None and unit.speaker == only) for unit in units])
 
     def _roles(self, run: _Run, units: list[Unit]) -> Array:
         text = run.query.text
         mine = bool(FIRST_PERSON.search(text)) and not SECOND_PERSON.search(text)
-        return np.array([float(mine and self._origin(unit.shown) == "user") for unit in units])
+        return np.array([float(mine and unit.by_user) for unit in units])
 
-    def _origin(self, item: Found) -> str:
-        """Who a node's words come from: the message's speaker, but never higher than the channel it came through."""
-        if item.origin != "user" or item.message is None:
-            return item.origin
-        return ORIGINS.get(item.role, item.origin)
-
-    def _seed(self, run: _Run, units: list[Unit], pool: Pool) -> tuple[Array, dict[str, Array]]:
-        worst = len(run.lexical_rank)
-        lexical_rank = np.array([_least(run.lexical_rank, unit) for unit in units], dtype=np.int64)
-        vector_rank = np.array([_least(run.vector_rank, unit) for unit in units], dtype=np.int64)
-        lexical = np.where(lexical_rank >= 0, 1 - lexical_rank / max(worst, 1), 0.0)
-        owner = {node.id: place for place, unit in enumerate(units) for node in unit.nodes}
-        parents = np.array([owner.get(unit.shown.parent or -1, -1) for unit in units], dtype=np.int64)
+    def _seed(self, run: _Run, units: list[Unit]) -> tuple[Array, dict[str, Array]]:
+        self._read(run, units)
+        owner = {node: place for place, unit in enumerate(units) for node in unit.every}
+        first = [unit.nodes[0] if unit.nodes else None for unit in units]
+        parents = [owner.get(item.parent or -1, -1) if item else -1 for item in first]
         edges = [
             (owner[source], owner[target], weight)
             for source, target, weight in self._store.edges(run.ns, sorted(owner), "similar")
             if target in owner
         ]
-        return seed(pool, lexical, (vector_rank, lexical_rank), parents, edges)
+        age = np.array([max(0, run.now - unit.created_at) / 86_400_000 for unit in units])
+        importance = np.array([item.importance if item else 0.0 for item in first])
+        ranks = (_least(run.vector_rank, units), _least(run.lexical_rank, units))
+        weight = np.array([SHELF_WEIGHT[unit.shelf] for unit in units])
+        prior = 0.06 * importance + 0.05 * np.exp(-age / 45)
+        return seed(self._cosines(run, units), ranks, weight, prior, parents, edges)
 
     # selection
 
@@ -329,7 +386,7 @@ class Recall:
             return order, total
         first = order[:RERANKED]
         try:
-            marks = self._reranker(question, [self._text(run, units[place].shown) for place in first])
+            marks = self._reranker(question, [self._text(run, units[place].best) for place in first])
         except (ModelError, TimeoutError) as error:
             run.degraded.append(f"not reranked: {error}")
             return order, total
@@ -350,47 +407,38 @@ class Recall:
 
     def _diverse(
         self, run: _Run, units: list[Unit], order: list[int], budget: Budget
-    ) -> tuple[list[int], dict[str, str]]:
+    ) -> tuple[list[int], dict[int, str]]:
         """Leave out what says the same as something better, and what lies inside it."""
         chosen: list[int] = []
-        dropped: dict[str, str] = {}
-        ids = np.array([units[place].shown.id for place in order[: 4 * budget.nodes]], dtype=np.int64)
-        vectors = self._shown_vectors(run, ids)
-        taken: list[int] = []
-        for row, place in enumerate(order[: 4 * budget.nodes]):
+        dropped: dict[int, str] = {}
+        order = order[: 4 * budget.nodes]
+        vectors = self._shown_vectors(run, [units[place].best for place in order])
+        for place in order:
             if len(chosen) >= budget.nodes:
                 break
-            twin = next(
-                (
-                    other
-                    for other, there in zip(chosen, taken, strict=True)
-                    if self._same(units, place, other, vectors, row, there)
-                ),
-                None,
-            )
+            twin = next((other for other in chosen if self._same(units[place].best, units[other].best, vectors)), None)
             if twin is None:
                 chosen.append(place)
-                taken.append(row)
             else:
-                dropped[units[place].shown.path] = f"it says the same as {units[twin].shown.path}"
+                dropped[place] = f"it says the same as {units[twin].best.path}"
         return chosen, dropped
 
-    def _shown_vectors(self, run: _Run, ids: NDArray[np.int64]) -> NDArray[np.float32]:
-        if run.vector is None:
-            return np.zeros((len(ids), 1), dtype=np.float32)
-        index = self._index(run.ns, "hot")
-        vectors = index.vectors(ids)
-        return vectors if len(index) else np.zeros((len(ids), 1), dtype=np.float32)
+    def _shown_vectors(self, run: _Run, items: list[Found]) -> dict[int, NDArray[np.float32]]:
+        """Centred vectors of what may be shown; none where they only count words."""
+        found: dict[int, NDArray[np.float32]] = {}
+        if run.vector is None or self._embedder.identity.startswith("hashing/"):
+            return found
+        for shelf in {item.shelf for item in items}:
+            ids = [item.id for item in items if item.shelf == shelf]
+            found |= dict(zip(ids, run.vectors[shelf].vectors(ids), strict=True))
+        return found
 
-    def _same(
-        self, units: list[Unit], place: int, other: int, vectors: NDArray[np.float32], row: int, taken: int
-    ) -> bool:
-        a, b = units[place].shown, units[other].shown
+    def _same(self, a: Found, b: Found, vectors: dict[int, NDArray[np.float32]]) -> bool:
         if a.text_id == b.text_id and a.start < b.reach and b.start < a.reach:
             return True
         if a.terms == b.terms and a.speaker == b.speaker:
             return True
-        return bool(vectors[row] @ vectors[taken] >= DUPLICATE) and self._embedder.identity.split("/")[0] != "hashing"
+        return a.id in vectors and b.id in vectors and bool(vectors[a.id] @ vectors[b.id] >= DUPLICATE)
 
     def _fit(
         self, run: _Run, units: list[Unit], chosen: list[int], total: Array, parts: dict[str, Array], budget: Budget
@@ -398,8 +446,10 @@ class Recall:
         hits: list[Hit] = []
         room, omitted = budget.chars, 0
         for place in chosen:
-            item = units[place].shown
-            text = self._text(run, item)
+            item = units[place].best
+            text = self._served(run, item)
+            if text is None:
+                continue
             if len(text) > budget.node_chars:
                 text = text[: max(1, budget.node_chars - 1)].rstrip() + "…"
             if len(text) > room:
@@ -409,7 +459,7 @@ class Recall:
             signals = {name: float(values[place]) for name, values in parts.items()}
             hits.append(
                 Hit(item.path, item.kind, item.title or item.document_title, text, float(total[place]), signals,
-                    item.session, item.created_at, self._tier(run, item), item.shelf, self._origin(item), item.speaker)
+                    item.session, item.created_at, self._tier(run, item), item.shelf, _origin(item), item.speaker)
             )  # fmt: skip
         return hits, omitted
 
@@ -417,37 +467,47 @@ class Recall:
         return "archive" if any(item.path == p or item.path.startswith(p + "/") for p in run.forgotten) else "active"
 
     def _text(self, run: _Run, item: Found) -> str:
-        body = self._store.text(run.ns, item.text_id, item.shelf) if item.text_id is not None else None
-        return (body or "")[item.start : item.reach].strip()
+        return _part(item, self._store.text(run.ns, item.text_id, item.shelf) if item.text_id is not None else None)
+
+    def _served(self, run: _Run, item: Found) -> str | None:
+        """The text to show, or None where it is not what was recorded."""
+        bodies = self._store.texts(run.ns, [item.text_id or 0], item.shelf)
+        if bodies and intact(self._store, run.ns, item.document, bodies):
+            return _part(item, bodies[item.text_id or 0])
+        run.degraded.append(f"{item.path} is not served: its text is not what was recorded; {NEXT}")
+        return None
 
     # explaining
 
     def _why(
-        self, run: _Run, paths: Sequence[str], units: list[Unit], fate: dict[str, str], scores: dict[str, float]
+        self, run: _Run, paths: Sequence[str], units: list[Unit], fate: dict[int, Fate], total: Array
     ) -> tuple[WhyNot, ...]:
-        return tuple(self._why_one(run, path, units, fate, scores) for path in paths)
+        return tuple(self._why_one(run, path, units, fate, total) for path in paths)
 
-    def _why_one(
-        self, run: _Run, path: str, units: list[Unit], fate: dict[str, str], scores: dict[str, float]
-    ) -> WhyNot:
-        inside = [unit for unit in units if any(n.path == path or n.path.startswith(path + "/") for n in unit.nodes)]
-        inside += [unit for unit in units if unit not in inside and path.startswith(unit.shown.path + "/")]
-        if not inside:
-            if self._store.node(run.ns, path) is None and self._store.document(run.ns, path) is None:
-                return WhyNot(path, "unknown", "nothing stands at this path")
+    def _why_one(self, run: _Run, path: str, units: list[Unit], fate: dict[int, Fate], total: Array) -> WhyNot:
+        node, document = self._store.node(run.ns, path), self._store.document(run.ns, path)
+        if node is None and document is None:
+            return WhyNot(path, "unknown", "nothing stands at this path")
+        home = node.document if node else document.id if document else 0
+        tree = self._store.nodes(run.ns, home, document.shelf if document else "hot")
+        below = {item.id for item in tree if item.path == path or item.path.startswith(path + "/")}
+        above = {item.id for item in tree if path.startswith(item.path + "/")}
+        places = [place for place, unit in enumerate(units) if below & set(unit.every)]
+        places = places or [place for place, unit in enumerate(units) if above & set(unit.every)]
+        if not places:
             where = f"first {VECTOR_K} by meaning nor the first {LEXICAL_K} by words"
             return WhyNot(path, "candidates", f"it is neither among the {where}")
-        unit = max(inside, key=lambda one: scores.get(one.shown.path, -1.0))
-        signals = {"score": scores.get(unit.shown.path, 0.0)}
-        refused = next((run.refused[n.path] for n in unit.nodes if n.path in run.refused), None)
-        if not unit.wanted:
-            return WhyNot(path, "scope", refused or "only its neighbours matched", signals)
-        outcome = fate.get(unit.shown.path)
-        if outcome == "floor":
-            return WhyNot(path, "floor", "its score lies below the floor", signals)
-        if outcome:
-            return WhyNot(path, "diversity", outcome, signals)
-        return WhyNot(path, "budget", "better hits filled the answer, or it was returned", signals)
+        place = max(places, key=lambda one: float(total[one]))
+        unit, signals = units[place], {"score": float(total[place])}
+        self._read(run, [unit])
+        if unit.shown is None:
+            reasons = [run.refused[item.path] for item in unit.nodes if item.path in run.refused]
+            return WhyNot(path, "scope", reasons[0] if reasons else "only its neighbours matched", signals)
+        return WhyNot(path, *fate.get(place, CROWDED), signals)
+
+
+def _part(item: Found, body: str | None) -> str:
+    return (body or "")[item.start : item.reach].strip()
 
 
 def _narrowed(scope: Scope, query: Query) -> Scope:
@@ -456,62 +516,58 @@ def _narrowed(scope: Scope, query: Query) -> Scope:
 
 def _lap(run: _Run, name: str, started: float) -> float:
     now = time.perf_counter()
-    run.timings[name] = (now - started) * 1000
+    run.timings[name] = run.timings.get(name, 0.0) + (now - started) * 1000
     return now
 
 
-def _rarest(counts: dict[str, int]) -> list[str]:
-    """The rarest terms whose rows together stay within the bound; the rarest one always."""
-    chosen: list[str] = []
-    total = 0
-    for word, count in sorted(counts.items(), key=lambda pair: (pair[1], pair[0])):
-        if count and (not chosen or total + count <= POSTINGS):
-            chosen.append(word)
-            total += count
-    return chosen
+def _spoken(key: tuple[str, int], rows: list[Said]) -> Unit:
+    """A message as a unit; its parts count where it has any, not the whole besides them."""
+    one = rows[0]
+    if len(rows) == 1:
+        return Unit(key, [one.id], [one.id], one.terms, one.size, one.speaker, one.role == "user", one.created_at, one.shelf)
+    parts = [row for row in rows if row.kind != "message"] or rows
+    return Unit(
+        key, [row.id for row in parts], [row.id for row in rows], b"".join([row.terms for row in parts]),
+        sum([row.size for row in parts]), one.speaker, one.role == "user", one.created_at, one.shelf,
+    )  # fmt: skip
 
 
-def _key(item: Found) -> tuple[str, int]:
-    if item.session is not None and item.message is not None:
-        return f"s {item.session}", item.message
-    return f"d {item.document:012d}", item.id
+def _origin(item: Found) -> str:
+    """Who a node's words come from: the message's speaker, but never higher than the channel it came through."""
+    if item.origin != "user" or item.message is None:
+        return item.origin
+    return ORIGINS.get(item.role, item.origin)
 
 
-def _counts(units: list[Unit], words: list[str]) -> tuple[Array, Array]:
-    """How often each query term occurs in each unit, and how long the units are."""
-    tf = np.zeros((len(units), len(words)))
-    length = np.zeros(len(units))
-    blobs = [b"".join(node.terms for node in unit.nodes) for unit in units]
-    sizes = np.array([len(blob) // 4 for blob in blobs])
-    every = np.frombuffer(b"".join(blobs), dtype=np.uint32)
-    owner = np.repeat(np.arange(len(units)), sizes)
-    length[:] = sizes
-    for column, word in enumerate(words):
-        if is_prefix(word):
-            continue
-        hits = owner[every == zlib.crc32(word.encode("utf-8", "surrogatepass"))]
-        tf[:, column] = np.bincount(hits, minlength=len(units))
-    return tf, length
+def _average(units: list[Unit], nodes: int, size: int) -> float:
+    """Terms of an average unit: the namespace knows its nodes, the pool into how many a unit is divided."""
+    return size / max(nodes, 1) * sum(len(unit.ids) for unit in units) / max(len(units), 1)
 
 
-def _group_sizes(units: list[Unit], groups: dict[str, int]) -> Array:
+def _numbered(names: list[str]) -> NDArray[np.int64]:
+    """Each name's number, equal for equal names."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+
+
+def _group_sizes(units: list[Unit], group: NDArray[np.int64], place: NDArray[np.int64]) -> Array:
     """Each unit's conversation or document by its highest place seen, relative to the average of the pool's."""
-    highest = np.zeros(len(groups))
-    lowest = np.full(len(groups), np.inf)
-    for unit in units:
-        group = groups[unit.key[0]]
-        highest[group] = max(highest[group], unit.key[1])
-        lowest[group] = min(lowest[group], 1 if unit.key[0].startswith("s ") else unit.key[1])
+    if not units:
+        return np.zeros(0)
+    count = int(group.max()) + 1
+    highest, lowest = np.zeros(count), np.full(count, np.inf)
+    np.maximum.at(highest, group, place)
+    np.minimum.at(lowest, group, np.where([unit.key[0].startswith("s ") for unit in units], 1, place))
     sizes = highest - lowest + 1
-    mean = float(sizes.mean()) if len(sizes) else 1.0
-    return np.array([sizes[groups[unit.key[0]]] / mean for unit in units])
+    relative: Array = (sizes / sizes.mean())[group]
+    return relative
 
 
 def _in_time(query: Query, units: list[Unit]) -> Array:
     since = -math.inf if query.since is None else to_ms(query.since)
     until = math.inf if query.until is None else to_ms(query.until)
     named = query.when is not None
-    return np.array([float(named and since <= unit.shown.created_at < until) for unit in units])
+    return np.array([float(named and since <= unit.created_at < until) for unit in units])
 
 
 def _outside(item: Found, scope: Scope) -> str | None:
@@ -531,15 +587,13 @@ def _outside(item: Found, scope: Scope) -> str | None:
     return None
 
 
-def _least(ranks: dict[int, int], unit: Unit) -> int:
-    return min((ranks[node.id] for node in unit.nodes if node.id in ranks), default=-1)
+def _least(ranks: dict[int, int], units: list[Unit]) -> NDArray[np.int64]:
+    """Each unit's best place in a list, -1 where it is not in it."""
+    places = [min((ranks[node] for node in unit.every if node in ranks), default=-1) for unit in units]
+    return np.array(places, dtype=np.int64)
 
 
 def _ordered(total: Array, units: list[Unit]) -> list[int]:
-    """Places by score, best first; equal scores by age and path, so that the order never depends on chance."""
-    keys = [(-round(float(total[p]), 9), -units[p].shown.created_at, units[p].shown.path) for p in range(len(units))]
-    return sorted(range(len(units)), key=keys.__getitem__)
-
-
-def _named(total: Array, units: list[Unit]) -> dict[str, float]:
-    return {unit.shown.path: float(value) for unit, value in zip(units, total, strict=True)}
+    """Places by score, best first; equal scores by age, then as they stand, so that the order never depends on chance."""
+    age = np.array([-unit.created_at for unit in units], dtype=np.int64)
+    return np.lexsort((age, -np.round(total, 9))).tolist()  # type: ignore[no-any-return]

@@ -1,26 +1,34 @@
-"""The vectors of a namespace in memory, kept up with the store.
+"""The nearest vectors of a namespace, kept up with the store.
 
 Cosines are centred: the mean of the namespace's own vectors is taken off both sides first. Sentence embedders put
 all texts into a narrow cone (unrelated turns have a cosine of .86 under e5), and what they share says nothing about
 what tells them apart (docs/calibration.md). Below `FEW` vectors a mean would be noise, so the cosine is put on the
-same scale by the embedder's own calibration instead. Above 20,000 vectors compact codes are scanned and
-only the best are compared in full (docs/codes.md).
+same scale by the embedder's own calibration instead.
+
+Up to 20,000 vectors all are held in memory and compared. Above, their codes are (docs/codes.md): they are scanned,
+and only the best are compared by their full vectors, which stay in the store. Vectors that have no code yet are held
+and compared as before, so nothing waits for the next code block.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.embed import calibration_of
-from mnemic.recall.codes import EXACT_BELOW, RESCORE, Coder, nearest
+from mnemic.recall.codebook import matrix
+from mnemic.recall.codes import RESCORE, Coder, Codes, nearest
 from mnemic.store import Store
 
 Floats = NDArray[np.float32]
+Ids = NDArray[np.int64]
 FEW = 64
 BATCH = 20_000
+REFERENCE = 20
+"""The number of results for which `RESCORE` was measured (docs/codes.md)."""
 
 
 class VectorIndex:
@@ -31,110 +39,176 @@ class VectorIndex:
         self._embedder = store.embedder(identity, dim).id
         known = calibration_of(identity)
         self._level = known.mean if known else 0.0
-        self._stamp = 0
-        self._ids: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self._rows: NDArray[np.float16] = np.zeros((0, dim), dtype=np.float16)
-        self._sum = np.zeros(dim, dtype=np.float64)
-        self._places: dict[int, int] = {}
-        self._exact: tuple[int, Floats, Floats] | None = None
-        self._coded: tuple[int, Coder, NDArray[np.uint64]] | None = None
         self._guard = threading.Lock()
+        self._reset(None)
 
-    def __len__(self) -> int:
-        return len(self._ids)
+    def _reset(self, coder: Coder | None) -> None:
+        self._stamp = self._sealed = 0
+        self._coder = coder
+        self._coded: list[Ids] = []
+        self._codes: list[Codes] = []
+        self._loose = _Rows(self._dim)
+        """Vectors without a code: all of them where there is no coder."""
+        self._lengths: Floats | None = None
+        """Their distances from the mean."""
 
     def refresh(self) -> None:
         """Take in what came since the last time."""
         with self._guard:
-            ids: list[int] = []
-            parts: list[bytes] = []
-            while rows := self._store.vectors_since(self._ns, self._embedder, self._stamp, BATCH, self._shelf):
-                self._stamp = rows[-1][0]
-                ids += [node for _, node, _ in rows]
-                parts += [vector for _, _, vector in rows]
-            if ids:
-                fresh = np.frombuffer(b"".join(parts), dtype=np.float16).reshape(-1, self._dim)
-                for place, node in enumerate(ids, len(self._ids)):
-                    self._places[node] = place
-                self._ids = np.concatenate([self._ids, np.array(ids, dtype=np.int64)])
-                self._rows = np.concatenate([self._rows, fresh])
-                self._sum += fresh.astype(np.float64).sum(axis=0)
+            # Codes are made of vectors that came: without new ones there is nothing new.
+            if self._stamp and not self._store.vectors_after(self._ns, self._embedder, self._stamp, 1, shelf=self._shelf):
+                return
+            known = self._store.coder(self._ns, self._embedder, self._shelf)
+            mean = known[1] if known else b""
+            if mean != (self._coder.mean.tobytes() if self._coder else b""):
+                self._reset(Coder.load(mean))
+            if known:
+                self._take_codes()
+            self._take_vectors()
+            self._lengths = None
+
+    def _take_codes(self) -> None:
+        """Code blocks that are new since the last time; the vectors they stand for are held no longer."""
+        for block in self._store.codes(self._ns, self._embedder, self._sealed, self._shelf):
+            ids = np.frombuffer(block.nodes, dtype="<i8")
+            self._coded.append(ids)
+            self._codes.append(np.frombuffer(block.codes, dtype="<u8").reshape(-1, len(ids)))
+            self._sealed = block.last
+        self._loose = self._loose.after(self._sealed)
+        self._stamp = max(self._stamp, self._sealed)
+
+    def _take_vectors(self) -> None:
+        while rows := self._store.vectors_since(self._ns, self._embedder, self._stamp, BATCH, self._shelf):
+            self._stamp = rows[-1][0]
+            self._loose.extend([stamp for stamp, _, _ in rows], [node for _, node, _ in rows],
+                               matrix([vector for _, _, vector in rows], self._dim))  # fmt: skip
 
     @property
     def mean(self) -> Floats:
-        """The mean vector of the namespace; zeros while there are too few to tell."""
-        if len(self._ids) < FEW:
-            return np.zeros(self._dim, dtype=np.float32)
-        mean: Floats = (self._sum / len(self._ids)).astype(np.float32)
-        return mean
+        """What is taken off every vector: the coder's mean, else that of all; zeros while there are too few to tell."""
+        if self._coder is not None:
+            return self._coder.mean
+        return self._loose.mean if len(self._loose) >= FEW else np.zeros(self._dim, dtype=np.float32)
 
-    def cosines(self, query: Floats, ids: NDArray[np.int64]) -> Floats:
+    def cosines(self, query: Floats, ids: Sequence[int]) -> Floats:
         """Centred cosines of the query with some nodes; NaN where a node has no vector."""
-        places = np.array([self._places.get(int(node), -1) for node in ids], dtype=np.int64)
+        rows, have = self._rows(ids)
         found = np.full(len(ids), np.nan, dtype=np.float32)
-        have = places >= 0
         if have.any():
-            found[have] = self._compare(query, self._rows[places[have]].astype(np.float32))
+            found[have] = self._compare(query, rows)
         return found
 
-    def vectors(self, ids: NDArray[np.int64]) -> Floats:
-        """Centred unit vectors; zeros where a node has none."""
-        places = np.array([self._places.get(int(node), -1) for node in ids], dtype=np.int64)
+    def vectors(self, ids: Sequence[int]) -> Floats:
+        """Centred unit vectors, shape (n, dim); zeros where a node has none."""
+        rows, have = self._rows(ids)
         found = np.zeros((len(ids), self._dim), dtype=np.float32)
-        have = places >= 0
-        found[have] = _centred(self._rows[places[have]].astype(np.float32), self.mean)
+        found[have] = _centred(rows, self.mean)
         return found
 
-    def nearest(self, query: Floats, k: int) -> NDArray[np.int64]:
-        """The ids of the k nodes closest to the query, best first."""
-        n = len(self._ids)
-        if not n or k < 1:
+    def _rows(self, ids: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
+        """The full vectors of those nodes that have one, and which they are."""
+        if self._coder is None:
+            places = self._loose.places(ids)
+            return self._loose.vectors[places[places >= 0]], places >= 0
+        stored = self._store.vectors(self._ns, self._embedder, ids, self._shelf)
+        have = np.array([node in stored for node in ids], dtype=bool)
+        return matrix([stored[node] for node in ids if node in stored], self._dim), have
+
+    def nearest(self, query: Floats, k: int, among: Ids | None = None) -> Ids:
+        """The ids of the k nodes closest to the query, best first; `among`: of these nodes only."""
+        if k < 1:
             return np.zeros(0, dtype=np.int64)
-        if n <= EXACT_BELOW:
-            scores = self._scan(query)
+        if among is not None:
+            ids = among
+        elif self._coder is None:
+            return _top(self._loose.ids, self._scan(query), k)
         else:
-            coder, codes = self._codes()
-            candidates = nearest(codes, query, coder, min(n, max(k, RESCORE * 20)))
-            scores = np.full(n, -np.inf, dtype=np.float32)
-            scores[candidates] = self._compare(query, self._rows[candidates].astype(np.float32))
-        best = np.argpartition(-scores, min(k, n - 1))[:k] if k < n else np.arange(n)
-        best = best[np.lexsort((self._ids[best], -scores[best]))]
-        return self._ids[best[np.isfinite(scores[best])]]
+            few = nearest(self._codes, query, self._coder, max(k, RESCORE * REFERENCE))
+            loose = _top(self._loose.ids, self._scan(query), k)
+            coded = np.concatenate([*self._coded, np.zeros(0, dtype=np.int64)])[few]
+            ids = np.concatenate([coded[coded > 0], loose])  # 0 stands where one was erased
+        return _top(ids, self.cosines(query, ids.tolist()), k)
 
     def _scan(self, query: Floats) -> Floats:
-        if self._exact is None or self._exact[0] != len(self._ids):
-            rows = self._rows.astype(np.float32)
-            self._exact = (len(self._ids), rows, _lengths(rows, self.mean))
-        _, rows, lengths = self._exact
-        wanted = query - self.mean
-        scores: Floats = (rows @ wanted - self.mean @ wanted) / (lengths * max(float(np.linalg.norm(wanted)), 1e-6))
-        return scores
+        """Centred cosines with all vectors that are held, without a centred copy of them."""
+        mean, rows = self.mean, self._loose.vectors
+        if self._lengths is None:
+            self._lengths = np.sqrt(np.maximum(1 - 2 * (rows @ mean) + mean @ mean, np.float32(1e-12)))
+        wanted = query - mean
+        scores: Floats = (rows @ wanted - mean @ wanted) / (self._lengths * max(float(np.linalg.norm(wanted)), 1e-6))
+        return scores.astype(np.float32, copy=False)
 
     def _compare(self, query: Floats, rows: Floats) -> Floats:
         mean = self.mean
         wanted = query - mean
         wanted = wanted / max(float(np.linalg.norm(wanted)), 1e-6)
         scores: Floats = _centred(rows, mean) @ wanted
-        if len(self._ids) < FEW and self._level:
+        if self._coder is None and len(self._loose) < FEW and self._level:
             scores = (scores - self._level) / (1 - self._level)
         return scores
 
-    def _codes(self) -> tuple[Coder, NDArray[np.uint64]]:
-        n = len(self._ids)
-        if self._coded is None or n > self._coded[0] * 2:
-            coder = Coder.fit(self._rows[:: max(1, n // 20_000)].astype(np.float32))
-            parts = [coder.encode(self._rows[at : at + BATCH].astype(np.float32)) for at in range(0, n, BATCH)]
-            self._coded = (n, coder, np.hstack(parts))
-        made, coder, codes = self._coded
-        if codes.shape[1] < n:
-            codes = np.hstack([codes, coder.encode(self._rows[codes.shape[1] :].astype(np.float32))])
-            self._coded = (made, coder, codes)
-        return coder, codes
+
+class _Rows:
+    """Unit vectors with their stamps and nodes, growing by doubling, so that one more costs no copy of all."""
+
+    def __init__(self, dim: int) -> None:
+        self._count = 0
+        self._stamps = np.zeros(16, dtype=np.int64)
+        self._ids = np.zeros(16, dtype=np.int64)
+        self._vectors = np.zeros((16, dim), dtype=np.float32)
+        self._sum = np.zeros(dim, dtype=np.float64)
+        self._places: dict[int, int] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def ids(self) -> Ids:
+        return self._ids[: self._count]
+
+    @property
+    def vectors(self) -> Floats:
+        return self._vectors[: self._count]
+
+    @property
+    def mean(self) -> Floats:
+        mean: Floats = (self._sum / max(self._count, 1)).astype(np.float32)
+        return mean
+
+    def places(self, ids: Sequence[int]) -> NDArray[np.int64]:
+        """Where each node's vector stands; -1 where it has none."""
+        return np.array([self._places.get(node, -1) for node in ids], dtype=np.int64)
+
+    def extend(self, stamps: Sequence[int], ids: Sequence[int], vectors: Floats) -> None:
+        start, self._count = self._count, self._count + len(ids)
+        room = len(self._ids)
+        if self._count > room:
+            more = max(self._count, 2 * room) - room
+            self._stamps = np.concatenate([self._stamps, np.zeros(more, dtype=np.int64)])
+            self._ids = np.concatenate([self._ids, np.zeros(more, dtype=np.int64)])
+            self._vectors = np.concatenate([self._vectors, np.zeros((more, self._vectors.shape[1]), dtype=np.float32)])
+        self._stamps[start : self._count] = stamps
+        self._ids[start : self._count] = ids
+        self._vectors[start : self._count] = vectors
+        self._sum += vectors.sum(axis=0, dtype=np.float64)
+        self._places |= {node: start + place for place, node in enumerate(ids)}
+
+    def after(self, stamp: int) -> _Rows:
+        """Those that came after a stamp."""
+        keep = self._stamps[: self._count] > stamp
+        if keep.all():
+            return self
+        kept = _Rows(self._vectors.shape[1])
+        kept.extend(self._stamps[: self._count][keep].tolist(), self.ids[keep].tolist(), self.vectors[keep])
+        return kept
 
 
-def _lengths(rows: Floats, mean: Floats) -> Floats:
-    lengths: Floats = np.sqrt(np.maximum(np.einsum("ij,ij->i", rows, rows) - 2 * rows @ mean + mean @ mean, 1e-12))
-    return lengths
+def _top(ids: Ids, scores: Floats, k: int) -> Ids:
+    """The k ids with the highest scores, best first, ties by id; NaN is no score."""
+    have = np.flatnonzero(~np.isnan(scores))
+    if len(have) > k:
+        have = have[np.argpartition(-scores[have], k - 1)[:k]]
+    return ids[have[np.lexsort((ids[have], -scores[have]))]]
 
 
 def _centred(rows: Floats, mean: Floats) -> Floats:

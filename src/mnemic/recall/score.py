@@ -15,6 +15,7 @@ so scores of two queries compare and a floor can be set. `seed` is the formula o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +32,9 @@ COS_SCALE = 0.25
 GATE_LENGTH = 24.0
 SMALL = 50
 """Below so many nodes word frequencies say nothing; they are taken as of a home of this size."""
+
+_PLACES = 1 << 40
+"""More than a group has places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +60,6 @@ class Pool:
     """(P,) cues, each 0 or 1."""
     weight: Array
     """(P,) shelf weight."""
-    prior: Array
-    """(P,) the seed's small priors: 0.06·importance + 0.05·exp(-age/45 d)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,7 @@ class Corpus:
 
 def structure(pool: Pool, corpus: Corpus, *, cosine: float = 2.0) -> tuple[Array, dict[str, Array]]:
     """Scores and their parts, (P,) each. `cosine` is the vector's weight: 0 for an embedder that only counts words."""
-    # A word that was never seen tells no more than one seen once, and in a home of three notes no word is common yet.
-    n = max(corpus.n, SMALL)
-    df = np.clip(corpus.df, 1, n)
-    idf = np.log(1 + (n - df + 0.5) / (df + 0.5))
+    idf = rarity(corpus.n, corpus.df)
     gate = min(1.0, GATE_LENGTH / max(corpus.average, 1e-9))
     turn = bm25(pool.tf, pool.length / max(corpus.average, 1e-9), idf, 0.6)
     one, two, following = (_rows(pool, lag) for lag in (-1, -2, 1))
@@ -100,6 +99,15 @@ def structure(pool: Pool, corpus: Corpus, *, cosine: float = 2.0) -> tuple[Array
     return total, {**parts, "gate": np.full(len(total), gate)}
 
 
+def rarity(nodes: int, df: Array) -> Array:
+    """BM25's idf of terms that occur in `df` of so many nodes."""
+    # A word that was never seen tells no more than one seen once, and in a home of three notes no word is common yet.
+    n = max(nodes, SMALL)
+    df = np.clip(df, 1, n)
+    idf: Array = np.log(1 + (n - df + 0.5) / (df + 0.5))
+    return idf
+
+
 def bm25(tf: Array, relative: Array, idf: Array, b: float) -> Array:
     """BM25 over the query's idf mass: 0 to k1+1 whatever the query. `relative` is length over average length."""
     mass = float(idf.sum())
@@ -111,32 +119,37 @@ def bm25(tf: Array, relative: Array, idf: Array, b: float) -> Array:
 
 
 def seed(
-    pool: Pool, lexical: Array, ranks: tuple[Places, Places], parents: Places,
-    similar: list[tuple[int, int, float]], damping: float = 0.55,
+    cos: Array, ranks: tuple[Places, Places], weight: Array, prior: Array, parents: Sequence[int],
+    similar: Sequence[tuple[int, int, float]], damping: float = 0.55,
 ) -> tuple[Array, dict[str, Array]]:  # fmt: skip
     """The formula of 000 §4 with digest §1.10's answers: best-first lexical in 0..1, RRF (k 60) normalised by 2/60.
 
-    `ranks` are the places in the vector and lexical lists, -1 where a candidate is in one only; `parents` and
-    `similar` name other pool members by their place.
+    `ranks` are the places in the vector and lexical lists, -1 where a candidate is in one only; `prior` the small
+    priors 0.06·importance + 0.05·exp(-age/45 d); `parents` and `similar` name other pool members by their place.
     """
-    cos = np.nan_to_num(pool.cos)
+    cos = np.nan_to_num(cos)
+    best = ranks[1]
+    lexical = np.where(best >= 0, 1 - best / max(float(best.max(initial=0)) + 1, 1.0), 0.0)
     rrf = sum((np.where(rank >= 0, 1 / (60 + np.maximum(rank, 0)), 0.0) for rank in ranks), np.zeros(len(cos)))
-    base = (0.55 * cos + 0.20 * lexical + 0.25 * rrf / (2 / 60)) * pool.weight
+    base = (0.55 * cos + 0.20 * lexical + 0.25 * rrf / (2 / 60)) * weight
     spread = base.copy()
     for place, parent in enumerate(parents):
         if parent >= 0:
             spread[parent] = max(spread[parent], base[place] * damping)
-    for source, target, weight in similar:
-        spread[target] = max(spread[target], base[source] * damping * weight)
-    parts = {"vector": 0.55 * cos, "lexical": 0.20 * lexical, "rrf": 0.25 * rrf / (2 / 60), "prior": pool.prior,
+    for source, target, share in similar:
+        spread[target] = max(spread[target], base[source] * damping * share)
+    parts = {"vector": 0.55 * cos, "lexical": 0.20 * lexical, "rrf": 0.25 * rrf / (2 / 60), "prior": prior,
              "hop": spread - base}  # fmt: skip
-    return spread + pool.prior, parts
+    return spread + prior, parts
 
 
 def _rows(pool: Pool, lag: int) -> Places:
-    keys = list(zip(pool.group.tolist(), pool.place.tolist(), strict=True))
-    at = {key: row for row, key in enumerate(keys)}
-    return np.array([at.get((group, place + lag), -1) for group, place in keys], dtype=np.int64)
+    """For each unit the row of the one `lag` places on in its group, -1 where the pool does not have it."""
+    keys = pool.group * _PLACES + pool.place
+    order = np.argsort(keys)
+    at = np.minimum(np.searchsorted(keys, keys + lag, sorter=order), len(keys) - 1)
+    rows = order[at] if len(keys) else order
+    return np.where(keys[rows] == keys + lag, rows, -1)
 
 
 def _take(values: NDArray[Any], rows: Places) -> NDArray[Any]:

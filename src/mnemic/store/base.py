@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,21 @@ class Found:
     """Who said it, in a conversation: user, assistant, tool."""
 
 
+class Said(NamedTuple):
+    """A node of a conversation as scoring sees it; a tuple because a question reads a thousand of them."""
+
+    session: str
+    role: str
+    seq: int
+    id: int
+    size: int
+    terms: bytes
+    kind: str
+    speaker: str
+    created_at: int
+    shelf: str
+
+
 @dataclass(frozen=True, slots=True)
 class QueueRow:
     """A document whose vectors are not there yet."""
@@ -110,7 +125,7 @@ class VectorRow:
 
 @dataclass(frozen=True, slots=True)
 class CodeBlock:
-    """Compact codes of a run of nodes: ids as int64 bytes, codes as bytes of equal length each."""
+    """Compact codes of a run of vectors, by the stamps of its first and last: ids as int64 bytes, codes as they are."""
 
     first: int
     last: int
@@ -208,6 +223,10 @@ class Store(Protocol):
         """Fold the write-ahead log in, so that erased bytes are in no file; why not, if it could not be done now."""
         ...
 
+    def give_room(self) -> bool:
+        """Give up what was kept free for a full disk, so that an erasure can go through; whether there was any."""
+        ...
+
     def rebuild_fulltext(self) -> int:
         """Make all full-text rows anew from the nodes' texts, on every shelf; returns how many."""
         ...
@@ -229,8 +248,14 @@ class Store(Protocol):
 
     def rows(self, ns: str, table: str) -> Iterator[Row]: ...
 
-    def select(self, ns: str, table: str, where: Mapping[str, Any], *, limit: int = -1, newest: bool = False) -> list[Row]:
-        """Rows of truth whose columns equal what is given (`None`: is null), in key order; newest: from the end."""
+    def select(self, ns: str, table: str, where: Mapping[str, Any], *, limit: int = -1, newest: bool = False,
+               by: Sequence[str] = ()) -> list[Row]:  # fmt: skip
+        """Rows of truth whose columns equal what is given (`None`: is null), by some columns and then the key;
+        newest: from the end."""
+        ...
+
+    def count(self, ns: str, table: str, where: Mapping[str, Any]) -> int:
+        """How many rows `select` would give."""
         ...
 
     def document(self, ns: str, path: str) -> Document | None: ...
@@ -252,6 +277,14 @@ class Store(Protocol):
     def text(self, ns: str, text_id: int, shelf: str = "hot") -> str | None: ...
 
     def texts(self, ns: str, text_ids: Sequence[int], shelf: str = "hot") -> dict[int, str]: ...
+
+    def left_texts(self, ns: str) -> list[int]:
+        """Ids of the documents that are gone and whose texts are still there: an undo takes out rows of truth only."""
+        ...
+
+    def text_digests(self, ns: str, document: int) -> dict[int, str]:
+        """The digests that rows of truth name for the texts of a document now in use."""
+        ...
 
     def document_texts(self, ns: str, document: int, shelf: str = "hot") -> dict[int, str]: ...
 
@@ -276,11 +309,18 @@ class Store(Protocol):
 
     def found(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> list[Found]: ...
 
-    def found_messages(self, ns: str, keys: Sequence[tuple[str, int]], shelf: str = "hot") -> list[Found]: ...
+    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[str, int] | None]: ...
+
+    def turns(self, ns: str, places: Sequence[tuple[str, int]], shelf: str = "hot") -> list[Said]: ...
 
     def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]: ...
 
-    def lexical(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[tuple[int, float]]: ...
+    def postings(self, ns: str, term: str, shelf: str = "hot") -> Ids: ...
+
+    def terms(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]: ...
+
+    def nodes_within(self, ns: str, *, below: str = "", context: str | None = None, since: int | None = None,
+                     until: int | None = None, limit: int, shelf: str = "hot") -> list[int]: ...  # fmt: skip
 
     def phrase(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[int]: ...
 
@@ -288,23 +328,33 @@ class Store(Protocol):
 
     def queue(self, ns: str | None, *, due: int | None = None, limit: int = 100) -> list[tuple[str, QueueRow]]: ...
 
+    def waiting(self, ns: str) -> int: ...
+
     def embedder(self, identity: str, dim: int, canary: bytes | None = None) -> EmbedderRow: ...
 
     def embedders(self) -> list[EmbedderRow]: ...
 
     def vectors(self, ns: str, embedder: int, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]: ...
 
-    def vectors_since(self, ns: str, embedder: int, stamp: int, limit: int, shelf: str = "hot"
-                      ) -> list[tuple[int, int, bytes]]: ...  # fmt: skip
+    def vectors_since(self, ns: str, embedder: int, stamp: int, limit: int, shelf: str = "hot", *,
+                      until: int | None = None) -> list[tuple[int, int, bytes]]: ...  # fmt: skip
+
+    def vectors_after(
+        self, ns: str, embedder: int, stamp: int, limit: int, *, until: int | None = None, shelf: str = "hot"
+    ) -> int: ...
+
+    def vectors_last(self, ns: str, embedder: int) -> int: ...
 
     def vectors_before(self, ns: str, embedder: int, node: int, limit: int, shelf: str = "hot"
                        ) -> list[tuple[int, bytes]]: ...  # fmt: skip
 
     def digests(self, ns: str, embedder: int, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]: ...
 
-    def codes(self, ns: str, embedder: int) -> list[CodeBlock]: ...
+    def codes(self, ns: str, embedder: int, after: int = 0, shelf: str = "hot") -> list[CodeBlock]: ...
 
-    def coder(self, ns: str, embedder: int) -> tuple[int, bytes] | None: ...
+    def codes_last(self, ns: str, embedder: int) -> int: ...
+
+    def coder(self, ns: str, embedder: int, shelf: str = "hot") -> tuple[int, bytes] | None: ...
 
     def vector_count(self, ns: str, embedder: int) -> int: ...
 

@@ -52,5 +52,36 @@ TRUTH: dict[str, Table] = {
             ),
         ),
         Table("consolidations", ("number",), ("number", "merged", "produced", "note", "at")),
+        Table(
+            "diary",
+            ("id",),
+            (
+                "id", "kind", "content", "session", "tags", "context", "origin", "at", "recorded_at", "extracted_at",
+                "extraction",
+            ),
+        ),
+        Table(
+            "extractions",
+            ("id",),
+            ("id", "trigger", "summary", "produced", "diary_count", "origin", "recorded_at"),
+        ),
+        Table(
+            "facts",
+            ("id", "revision"),
+            (
+                "id", "revision", "category", "key", "slot", "value", "status", "origin", "context", "locked",
+                "corroboration", "sources", "valid_from", "valid_to", "affirmed_at", "recorded_at", "retired_at",
+                "check_by", "supersedes", "superseded_by", "rival", "approved", "approved_by", "why",
+            ),
+        ),
+        Table(
+            "concerns",
+            ("id", "revision"),
+            (
+                "id", "revision", "parent", "kind", "title", "slot", "background", "status", "origin", "context",
+                "corroboration", "sources", "valid_from", "valid_to", "affirmed_at", "recorded_at", "retired_at",
+                "approved", "approved_by", "why",
+            ),
+        ),
     )
 }  # fmt: skip

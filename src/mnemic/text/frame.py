@@ -120,6 +120,11 @@ def clean(text: str) -> str:
     return nfkc(_visible(nfkc(_LINE_END.sub("\n", text))))
 
 
+def escaped(text: str) -> str:
+    """How `text` stands inside a frame, between its quotation marks: what it costs there is the cost of this."""
+    return _line({"text": clean(text)})[len('{"text": "') : -len('"}')]
+
+
 # --- rendering -----------------------------------------------------------------------------------------
 
 _NONCE = re.compile(r"[0-9A-Za-z]{8,64}")

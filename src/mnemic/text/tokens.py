@@ -4,7 +4,8 @@ Full-text search finds nothing when the two sides cut words differently, so ther
 words are folded and stemmed; scripts written without spaces (Chinese, Japanese, Korean, and Thai, Lao,
 Khmer, Burmese) become overlapping pairs, because a dictionary would be a dependency and would disagree
 with itself between versions. The stored text is never changed, only the terms are derived from it. Any
-change of the terms needs a new `TOKENIZER` string, so that a store knows when its index must be rebuilt.
+change of the terms needs a new `RULES` string, and the stemmer's version stands beside it, so that a store
+knows when its index must be rebuilt.
 
 The token estimates stand here as well: three seeds count CJK characters in three ways, and each of their
 budgets depends on its own way.
@@ -23,8 +24,8 @@ from typing import Protocol
 from mnemic.errors import BadInput
 from mnemic.text.normal import nfkc
 
-TOKENIZER = "mnemic-terms-1"
-"""Name and version of the rules below; stored beside an index that was built with them."""
+RULES = "mnemic-terms-1"
+"""Name and version of the rules below."""
 
 MAX_TERM = 64
 """Longest term in characters; longer words are cut, the same on both sides."""
@@ -97,6 +98,16 @@ def query_terms(text: str) -> list[str]:
     words = _words(text)
     kept = _kept(words)
     return list(dict.fromkeys(_expand(kept or words, trailing=False, stops=bool(kept))))
+
+
+@cache
+def tokenizer() -> str:
+    """The rules and the stemmer that make the terms; stored beside what was built with them.
+
+    Of the stemmer's version the first two numbers: Snowball changes its stems in them, not in patches.
+    """
+    version = str(import_module("Stemmer").version())
+    return f"{RULES}.snowball-{'.'.join(version.split('.')[:2])}"
 
 
 def is_prefix(term: str) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.errors import BadInput, MnemicError
-from mnemic.interfaces.cli import experience, render
+from mnemic.interfaces.cli import experience, render, semantic
 from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, milliseconds, moment, opened, read, stdin
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help="Persistent m
                   pretty_exceptions_enable=False)  # fmt: skip
 ledger_app = typer.Typer(no_args_is_help=True, help="The record of every change, which proves itself.")
 app.add_typer(ledger_app, name="ledger")
+semantic.register(app)
 experience.register(app)
 
 
@@ -202,9 +203,10 @@ def status(as_json: Json = False) -> None:
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """Check the home; exit 1 if something is wrong."""
-    with opened() as memory:
-        found = memory.doctor()
-        emit(found, as_json, render.record)
+    from mnemic.memory import Memory
+
+    found = Memory.examine(TARGET.home, namespace=TARGET.namespace)
+    emit(found, as_json, render.record)
     if not found["ok"]:
         raise MnemicError(found["problems"][0])
 
@@ -226,7 +228,10 @@ def backup(file: str, as_json: Json = False) -> None:
 @app.command()
 def restore(file: str, reason: Reason = "", as_json: Json = False) -> None:
     """Put a backup in place of the home; the old files are kept beside it."""
-    emit(opened().restore(file, reason=reason), as_json, render.record)
+    from mnemic.memory import Memory
+
+    done = Memory.recover(file, TARGET.home, namespace=TARGET.namespace, reason=reason)
+    emit(done, as_json, render.record)
 
 
 @ledger_app.command("list")

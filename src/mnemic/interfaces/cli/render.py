@@ -1,17 +1,28 @@
-"""How answers look on a terminal. Memory text is printed as plain text: no markup in it is ever read."""
+"""How answers look on a terminal. Memory text is printed as plain text: no markup in it is ever read.
+
+rich is loaded by what needs it: a command with --json prints none of this.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
-from rich.tree import Tree
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.tree import Tree
 
-console = Console(highlight=False, soft_wrap=True)
 COLOURS = {"stored": "green", "queued": "yellow", "duplicate": "cyan", "nothing": "dim", "rejected": "red"}
 SHOWN = 6
+
+
+@cache
+def console() -> Console:
+    """The terminal."""
+    from rich.console import Console
+
+    return Console(highlight=False, soft_wrap=True)
 
 
 def _clean(text: object) -> str:
@@ -21,7 +32,9 @@ def _clean(text: object) -> str:
 
 def line(*parts: tuple[object, str]) -> None:
     """One line of (text, style) parts."""
-    console.print(Text.assemble(*((_clean(text), style) for text, style in parts)))
+    from rich.text import Text
+
+    console().print(Text.assemble(*((_clean(text), style) for text, style in parts)))
 
 
 def receipt(row: dict[str, Any]) -> None:
@@ -76,6 +89,9 @@ def tree(rows: list[dict[str, Any]]) -> None:
     if not rows:
         line(("nothing is remembered yet: try `mnemic remember \"…\"`", "yellow"))
         return
+    from rich.text import Text
+    from rich.tree import Tree
+
     root = Tree("/", style="dim")
     places: dict[str, Tree] = {}
     for row in rows:
@@ -83,14 +99,14 @@ def tree(rows: list[dict[str, Any]]) -> None:
         name = _clean(row["path"].rpartition("/")[2])
         label = Text.assemble((name, "bold"), (f"  {_clean(row['title'])[:70]}", "dim"))
         places[row["path"]] = places.get(parent, root).add(label)
-    console.print(root)
+    console().print(root)
 
 
 def events(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         what = "erased" if row["erased"] else f"{row['path'] or row['object']}  {row['reason'] or ''}"
-        line((f"#{row['seq']:<5}", "bold"), (f"{row['at']}  ", "dim"), (f"{row['op']:<9}", "green"),
-             (f"{row['actor']:<8}", "cyan"), (what, ""))  # fmt: skip
+        line((f"#{row['seq']:<5}", "bold"), (f"{row['at']}  ", "dim"), (f"{row['op']:<17} ", "green"),
+             (f"{row['actor']:<7} ", "cyan"), (what, ""))  # fmt: skip
 
 
 def lines(rows: list[dict[str, Any]]) -> None:
@@ -159,3 +175,64 @@ def experience_page(row: dict[str, Any]) -> None:
     for event in row["history"]:
         line((f"  #{event['seq']} {event['at']} {event['op']} by {event['actor']} {event['reason'] or ''}", "dim"))
     line((f"  seal {row['seal']}", "dim"))
+STATES = {"current": "green", "provisional": "yellow", "ongoing": "green", "recurring": "green", "paused": "yellow",
+          "conflict": "red", "quarantined": "red", "claimed": "yellow", "parked": "yellow"}  # fmt: skip
+
+
+def entry_receipt(row: dict[str, Any]) -> None:
+    why = f"  {row['reason']}" if row["reason"] else ""
+    hidden = f", {row['redacted']} secrets redacted" if row["redacted"] else ""
+    line((row["status"], COLOURS.get(row["status"], "")), (f"  diary {row['id'] or ''}", "bold"), (hidden + why, "dim"))
+    if row.get("extraction_due"):
+        line((f"{len(row['pending'])} entries wait to be extracted: `mnemic extract` (see `mnemic skill`)", "yellow"))
+        entries(row["pending"])
+
+
+def entries(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        mark = "✓" if row["extracted"] else "·"
+        line((f"{mark} {row['id']:<5}", "bold"), (f"{row['at']}  {row['kind']} from {row['origin']}  ", "dim"),
+             (row["content"], ""))  # fmt: skip
+
+
+def extraction(row: dict[str, Any]) -> None:
+    line((f"{row['applied']} applied, {row['rejected']} rejected", "bold"))
+    for item in row["receipts"]:
+        colour = "red" if item["status"] == "rejected" else STATES.get(item["status"], "green")
+        line((f"{item['what']} {item['id'] or ''}  ", "bold"), (item["status"], colour), (f"  {item['reason'] or ''}", "dim"))
+
+
+def fact(row: dict[str, Any]) -> None:
+    until = f" until {row['valid_to']}" if row["valid_to"] else ""
+    marks = "".join(f", {word}" for word in ("locked", "due") if row[word])
+    told = f"  {row['origin']}, ×{row['corroboration']}, since {row['valid_from']}{until}{marks}  {row['why']}"
+    line((f"{row['id']:<5}", "bold"), (f"[{row['category']}] {row['key']}: {row['value']}  ", ""),
+         (row["status"], STATES.get(row["status"], "dim")), (told, "dim"))  # fmt: skip
+
+
+def facts(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        fact(row)
+
+
+def concern(row: dict[str, Any]) -> None:
+    line((f"{row['id']:<5}", "bold"), (f"({row['kind']}) {row['title']}  ", ""),
+         (row["status"], STATES.get(row["status"], "dim")), (f"  {row['origin']}  {row['background']}", "dim"))  # fmt: skip
+
+
+def concerns(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        concern(row)
+
+
+def known(row: dict[str, Any]) -> None:
+    """A fact or a concern in full."""
+    (fact if "category" in row else concern)(row)
+    for item in row["evidence"]:
+        line((f"  “{item['content']}”", ""), (f"  diary {item['id']} from {item['origin']}", "dim"))
+    for item in row.get("mentions", ()):
+        line(("  ↳ ", "dim"), (f"{item['title']}", ""), (f"  {item['status']}", "dim"))
+    for event in row["history"]:
+        line((f"  #{event['seq']} {event['at']} {event['op']} by {event['actor']}", "dim"))
+    if "seal" in row:
+        line((f"  seal {row['seal']}", "dim"))

@@ -19,11 +19,16 @@ from typing import Any
 import apsw
 import apsw.sqlite_extra
 
-from mnemic.errors import Conflict, Damaged, StoreError
+from mnemic.errors import Conflict, Damaged, DiskFull, StoreError
 
 OLDEST_SAFE = 3_051_003
 """SQLite up to 3.51.2 can lose committed pages when two processes checkpoint (https://sqlite.org/wal.html)."""
 
+VFS = "cksmvfs"
+"""The layer below the engine: page checksums. Fault tests put one of their own on top of it."""
+
+RESTORE = "restore a backup with `mnemic restore FILE`"
+FULL = "the disk is full, this was not stored: free some space and repeat"
 BUSY_MS = 30_000
 LIMIT_BYTES = 64_000_000
 """The largest value a row may hold; a message's own limit is far lower."""
@@ -56,17 +61,20 @@ def translated(what: str) -> Iterator[None]:
     except apsw.BusyError as error:
         raise Conflict(f"{what} is locked by another process for over {BUSY_MS // 1000} s: try again") from error
     except (apsw.CorruptError, apsw.NotADBError) as error:
-        raise Damaged(
-            f"{what} is damaged ({error}): keep the file, run `mnemic doctor`, restore with `mnemic restore`"
-        ) from error
+        raise Damaged(f"{what} is damaged ({error}): keep the file, and {RESTORE}") from error
     except apsw.FullError as error:
-        raise StoreError(f"{what}: the disk is full; nothing was stored, free some space and repeat") from error
+        raise DiskFull(f"{what}: {FULL}") from error
     except apsw.ReadOnlyError as error:
         raise StoreError(f"{what} cannot be written: it is read-only; check its permissions") from error
     except apsw.IOError as error:
+        if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_SHMSIZE:
+            raise DiskFull(f"{what}: {FULL}") from error
         if "checksum" in str(error).lower() or getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
-            raise Damaged(f"{what} has a damaged page: run `mnemic doctor`, restore with `mnemic restore`") from error
-        raise StoreError(f"{what}: the disk failed ({error}); whether the last write was kept is unknown") from error
+            raise Damaged(f"{what} has a damaged page: keep the file, and {RESTORE}") from error
+        raise StoreError(
+            f"{what}: the disk failed ({error}), the last write may be kept or not: look after the disk, open the home"
+            " again and repeat; what was kept is recognised"
+        ) from error
     except apsw.CantOpenError as error:
         raise StoreError(f"{what} cannot be opened: check that its folder exists and is yours") from error
     except apsw.Error as error:
@@ -80,7 +88,7 @@ def connect(path: Path, *, create: bool = True) -> apsw.Connection:
     _load_checksums()
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     with translated(path.name):
-        db = apsw.Connection(str(path), flags=flags, vfs="cksmvfs")
+        db = apsw.Connection(str(path), flags=flags, vfs=VFS)
         db.set_busy_timeout(BUSY_MS)
         db.limit(apsw.SQLITE_LIMIT_LENGTH, LIMIT_BYTES)
         if create and not db.pragma("schema_version"):
@@ -113,7 +121,8 @@ class Database:
         pid = os.getpid()
         if getattr(self._local, "pid", None) != pid:
             db = connect(self.path)
-            db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, fulltext, row)")
+            with translated(self.path.name):
+                db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, fulltext, row)")
             self._local.db, self._local.pid = db, pid
             with self._guard:
                 self._all.append((pid, threading.current_thread(), db))

@@ -60,7 +60,9 @@ class Documents(Shelves):
         self, ns: str, *, session: str | None = None, document: int | None = None, last: int | None = None
     ) -> list[Message]:
         """Messages of a session or of one document, in order; with `last`, only that many from the end."""
-        sql = f"SELECT {_MESSAGE} FROM messages WHERE ns=?"
+        # Without being told, the planner reads the whole namespace in order rather than one document and sort it.
+        index = "INDEXED BY messages_document" if document is not None else ""
+        sql = f"SELECT {_MESSAGE} FROM messages {index} WHERE ns=?"
         bindings: list[object] = [self.space(ns)]
         for column, value in (("session", session), ("document", document)):
             if value is not None:
@@ -82,6 +84,23 @@ class Documents(Shelves):
             return {}
         sql = f"SELECT id, body FROM texts WHERE +ns=? AND id IN ({in_list(text_ids)})"
         return dict(self.shelf(shelf).rows(sql, (self.space(ns),)))
+
+    def left_texts(self, ns: str) -> list[int]:
+        """Ids of the documents that are gone and whose texts are still there: an undo takes out rows of truth only."""
+        sql = (
+            "SELECT DISTINCT document FROM texts t WHERE ns=?"
+            " AND NOT EXISTS(SELECT 1 FROM documents d WHERE d.id=t.document) ORDER BY document"
+        )
+        return [number for (number,) in self.hot.rows(sql, (self.space(ns),))]
+
+    def text_digests(self, ns: str, document: int) -> dict[int, str]:
+        """The digests that rows of truth name for the texts of a document now in use."""
+        sql = (
+            "SELECT text_id, digest FROM documents WHERE +ns=? AND id=? AND text_id IS NOT NULL"
+            " UNION ALL SELECT text_id, digest FROM messages INDEXED BY messages_document WHERE ns=? AND document=?"
+        )
+        space = self.space(ns)
+        return dict(self.hot.rows(sql, (space, document, space, document)))
 
     def document_texts(self, ns: str, document: int, shelf: str = "hot") -> dict[int, str]:
         """Every text of a document, those of its earlier revisions included."""

@@ -59,7 +59,8 @@ class Events(Shelves):
         sql = f"{_EVENT} AND l.seq>?"
         bindings: list[int | str] = [self.space(ns), after]
         if object is not None:
-            sql += " AND l.object=?"
+            # Named, because SQLite would rather walk the whole ledger than look each entry up.
+            sql = sql.replace("ledger l ", "ledger l INDEXED BY ledger_object ") + " AND l.object=?"
             bindings.append(object)
         sql += f" ORDER BY l.seq {'DESC' if newest else 'ASC'} LIMIT ?"
         return [Event(*row) for row in self.hot.rows(sql, (*bindings, limit))]

@@ -111,6 +111,45 @@ CREATE INDEX edges_target ON edges(target, kind);
 CREATE TABLE leases(name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
 """
 
+SECOND = """
+CREATE TABLE diary(
+  ns INTEGER NOT NULL, id INTEGER NOT NULL, kind TEXT NOT NULL, content TEXT NOT NULL, session TEXT, tags TEXT NOT NULL,
+  context TEXT NOT NULL, origin TEXT NOT NULL, at INTEGER NOT NULL, recorded_at INTEGER NOT NULL, extracted_at INTEGER,
+  extraction INTEGER, PRIMARY KEY(ns, id));
+CREATE INDEX diary_pending ON diary(ns, id) WHERE extracted_at IS NULL;
+CREATE INDEX diary_extraction ON diary(ns, extraction, id) WHERE extraction IS NOT NULL;
+
+CREATE TABLE extractions(
+  ns INTEGER NOT NULL, id INTEGER NOT NULL, trigger TEXT NOT NULL, summary TEXT NOT NULL, produced TEXT NOT NULL,
+  diary_count INTEGER NOT NULL, origin TEXT NOT NULL, recorded_at INTEGER NOT NULL, PRIMARY KEY(ns, id)) WITHOUT ROWID;
+
+-- Every change of a fact or a concern is a new revision; the one before it is retired at that moment, never rewritten,
+-- so what was known at any time can be read off.
+CREATE TABLE facts(
+  ns INTEGER NOT NULL, id INTEGER NOT NULL, revision INTEGER NOT NULL, category TEXT NOT NULL, key TEXT NOT NULL,
+  slot TEXT NOT NULL, value TEXT NOT NULL, status TEXT NOT NULL, origin TEXT NOT NULL, context TEXT NOT NULL,
+  locked INTEGER NOT NULL, corroboration INTEGER NOT NULL, sources TEXT NOT NULL, valid_from INTEGER NOT NULL,
+  valid_to INTEGER, affirmed_at INTEGER NOT NULL, recorded_at INTEGER NOT NULL, retired_at INTEGER, check_by INTEGER,
+  supersedes INTEGER, superseded_by INTEGER, rival INTEGER, approved TEXT, approved_by TEXT, why TEXT NOT NULL,
+  PRIMARY KEY(ns, id, revision));
+-- Indexes end with the key, or SQLite walks the whole namespace by its primary key to save itself the sorting.
+CREATE INDEX facts_slot ON facts(ns, retired_at, slot, id, revision);
+-- At most one fact holds in a slot, whatever is undone in whatever order.
+CREATE UNIQUE INDEX facts_current ON facts(ns, category, slot, context)
+  WHERE retired_at IS NULL AND status IN ('current', 'provisional');
+CREATE INDEX facts_top ON facts(ns, retired_at, status, locked, corroboration, affirmed_at, id, revision);
+
+CREATE TABLE concerns(
+  ns INTEGER NOT NULL, id INTEGER NOT NULL, revision INTEGER NOT NULL, parent INTEGER, kind TEXT NOT NULL,
+  title TEXT NOT NULL, slot TEXT NOT NULL, background TEXT NOT NULL, status TEXT NOT NULL, origin TEXT NOT NULL,
+  context TEXT NOT NULL, corroboration INTEGER NOT NULL, sources TEXT NOT NULL, valid_from INTEGER NOT NULL,
+  valid_to INTEGER, affirmed_at INTEGER NOT NULL, recorded_at INTEGER NOT NULL, retired_at INTEGER, approved TEXT,
+  approved_by TEXT, why TEXT NOT NULL, PRIMARY KEY(ns, id, revision));
+CREATE INDEX concerns_slot ON concerns(ns, retired_at, slot, id, revision);
+CREATE INDEX concerns_parent ON concerns(ns, retired_at, parent, id, revision);
+CREATE INDEX concerns_top ON concerns(ns, retired_at, status, parent, affirmed_at, id, revision);
+"""
+
 THIRD = """
 -- One row a revision; its texts never change in place (models/experience.py).
 CREATE TABLE experiences(
@@ -148,11 +187,15 @@ def _first(db: apsw.Connection) -> None:
     db.execute("INSERT INTO fulltext(fulltext, rank) VALUES('secure-delete', 1)")
 
 
+def _second(db: apsw.Connection) -> None:
+    db.execute(SECOND)
+
+
 def _third(db: apsw.Connection) -> None:
     db.execute(THIRD)
 
 
-STEPS: list[Step] = [_first, _third]
+STEPS: list[Step] = [_first, _second, _third]
 VERSION = len(STEPS)
 
 

@@ -13,9 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import apsw
+import numpy as np
 
 from mnemic.models.document import Node
-from mnemic.store.base import Found, NewNode
+from mnemic.store.base import Found, Ids, NewNode, Said
+from mnemic.store.sqlite import vectors
 from mnemic.store.sqlite.shelves import NODE_BITS, Shelves, in_list
 from mnemic.text.passage import passage
 from mnemic.text.tokens import is_prefix, terms
@@ -93,6 +95,7 @@ def _remove(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]]) -> No
             db.execute("INSERT INTO fulltext(fulltext, rowid, terms) VALUES('delete',?,?)", (number, old))
     numbers = in_list(row[0] for row in rows)
     db.execute(f"DELETE FROM edges WHERE source IN ({numbers}) OR target IN ({numbers})")
+    vectors.blank(db, ns, [row[0] for row in rows])
     embedders: list[Any] = db.execute("SELECT id FROM embedders").fetchall()
     for (embedder,) in embedders:
         keys = in_list(embedder << NODE_BITS | row[0] for row in rows)
@@ -159,25 +162,50 @@ class Nodes(Shelves):
         """Nodes with all that recall needs, in no order; ids that are not there are left out."""
         return self._joined(ns, f"id IN ({in_list(ids)})", shelf) if len(ids) else []
 
-    def found_messages(self, ns: str, keys: Sequence[tuple[str, int]], shelf: str = "hot") -> list[Found]:
-        """The message nodes of (session, seq) places."""
-        places: set[tuple[int, int]] = set()
+    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[str, int] | None]:
+        """Where nodes stand in a conversation, as (session, seq); `None` for a node of no message."""
         space = self.space(ns)
-        for session, first, last in _runs(keys):
-            sql = "SELECT document, seq FROM messages WHERE ns=? AND session=? AND seq BETWEEN ? AND ?"
-            places |= set(self.hot.rows(sql, (space, session, first, last)))
-        if not places:
+        sql = f"SELECT id, document, message FROM nodes WHERE +ns=? AND id IN ({in_list(ids)})"
+        rows = self.shelf(shelf).rows(sql, (space,)) if len(ids) else []
+        homes = in_list({row[1] for row in rows})
+        sql = f"SELECT id, session FROM documents WHERE +ns=? AND id IN ({homes})"
+        sessions = dict(self.hot.rows(sql, (space,))) if rows else {}
+        return {
+            number: (sessions[home], seq) if seq is not None and sessions.get(home) is not None else None
+            for number, home, seq in rows
+        }
+
+    def turns(self, ns: str, places: Sequence[tuple[str, int]], shelf: str = "hot") -> list[Said]:
+        """The nodes that have words at (session, seq) places, with no more than scoring needs."""
+        space = self.space(ns)
+        sql = "SELECT session, seq, document, role FROM messages WHERE ns=? AND session=? AND seq BETWEEN ? AND ?"
+        said = {}
+        with self.hot.snapshot() as db:
+            runs = [(space, session, first, last) for session, first, last in _runs(places)]
+            for session, seq, document, role in db.executemany(sql, runs):
+                said[document, seq] = (session, role)
+        pairs = ",".join([f"({document},{seq})" for document, seq in said])
+        if not pairs:
             return []
-        pairs = ",".join(f"({int(document)},{int(seq)})" for document, seq in places)
-        return self._joined(ns, f"(document, message) IN (VALUES {pairs})", shelf)
+        # CROSS JOIN: the places first, then each by the index; the planner would rather walk the namespace.
+        sql = (
+            f"WITH place(d, m) AS (VALUES {pairs}) SELECT d, m, id, size, terms, kind, speaker, created_at"
+            " FROM place CROSS JOIN nodes ON document=d AND message=m WHERE size>0 AND +ns=?"
+        )
+        return [
+            Said(*said[document, seq], seq, number, size, terms, kind, speaker, at, shelf)
+            for document, seq, number, size, terms, kind, speaker, at in self.shelf(shelf).rows(sql, (space,))
+        ]
 
     def _joined(self, ns: str, condition: str, shelf: str) -> list[Found]:
         space = self.space(ns)
         rows = self.shelf(shelf).rows(
             f"SELECT {_NODE}, size, terms, created_at FROM nodes WHERE +ns=? AND {condition}", (space,)
         )
+        if not rows:
+            return []
         documents = self._catalogue(space, {row[1] for row in rows})
-        spoken = in_list({row[1] for row in rows if row[10] is not None})
+        spoken = in_list({row[1] for row in rows if row[10] is not None}) or "NULL"
         sql = f"SELECT document, seq, role FROM messages INDEXED BY messages_document WHERE ns=? AND document IN ({spoken})"
         roles = {(document, seq): role for document, seq, role in self.hot.rows(sql, (space,))}
         return [
@@ -185,30 +213,56 @@ class Nodes(Shelves):
         ]
 
     def _catalogue(self, space: int, ids: set[int]) -> dict[int, tuple[Any, ...]]:
-        sql = f"SELECT {_CATALOGUE} FROM documents WHERE ns=? AND id IN ({in_list(ids)})"
+        sql = f"SELECT {_CATALOGUE} FROM documents WHERE +ns=? AND id IN ({in_list(ids)})"
         return {row[0]: row for row in self.hot.rows(sql, (space,))}
 
     def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]:
         """In how many nodes each term occurs. For a prefix term: how many nodes hold a term that begins so."""
         lead = f"{self.space(ns)}x"
         base = self.shelf(shelf)
-        found: dict[str, int] = {}
-        for term in terms:
-            if is_prefix(term):
-                sql = "SELECT sum(doc) FROM temp.vocabulary WHERE term>=? AND term<?"
-                row = base.row(sql, (lead + term, lead + term + "\U0010ffff"))
-            else:
-                row = base.row("SELECT doc FROM temp.vocabulary WHERE term=?", (lead + term,))
+        marks = ",".join("?" * len(terms))
+        whole = dict(base.rows(f"SELECT term, doc FROM temp.vocabulary WHERE term IN ({marks})", [lead + t for t in terms]))
+        found: dict[str, int] = {term: whole.get(lead + term, 0) for term in terms}
+        for term in filter(is_prefix, terms):
+            sql = "SELECT sum(doc) FROM temp.vocabulary WHERE term>=? AND term<?"
+            row = base.row(sql, (lead + term, lead + term + "\U0010ffff"))
             found[term] = int(row[0] or 0) if row else 0
         return found
 
-    def lexical(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[tuple[int, float]]:
-        """The best nodes for any of the terms, with the engine's score (higher is better), best first."""
-        if not terms or not limit:
-            return []
-        match = " OR ".join(_quoted(self.space(ns), term) for term in terms)
-        sql = "SELECT rowid, -rank FROM fulltext WHERE fulltext MATCH ? ORDER BY rank LIMIT ?"
-        return self.shelf(shelf).rows(sql, (match, limit))
+    def postings(self, ns: str, term: str, shelf: str = "hot") -> Ids:
+        """Every node that holds a term, in no order; for a prefix term, one that begins so."""
+        # One string from the engine is a tenth of the cost of one row for each node.
+        sql = "SELECT group_concat(rowid) FROM fulltext WHERE fulltext MATCH ?"
+        found = self.shelf(shelf).row(sql, (_quoted(self.space(ns), term),))
+        return np.fromstring(found[0] or "" if found else "", dtype=np.int64, sep=",")
+
+    def terms(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]:
+        """The index terms of nodes, as `Found.terms`."""
+        sql = f"SELECT id, terms FROM nodes WHERE +ns=? AND id IN ({in_list(ids)})"
+        return dict(self.shelf(shelf).rows(sql, (self.space(ns),)))
+
+    def nodes_within(
+        self, ns: str, *, below: str = "", context: str | None = None, since: int | None = None,
+        until: int | None = None, limit: int, shelf: str = "hot",
+    ) -> list[int]:  # fmt: skip
+        """Nodes with words of their own that lie below a path, in a context, within a time in ms; at most `limit`."""
+        conditions: list[str] = ["ns=?", "size>0"]
+        bindings: list[object] = [self.space(ns)]
+        if below:
+            conditions.append("(path=? OR (path>=? AND path<?))")
+            bindings += [below, below + "/", below + "0"]
+        if since is not None:
+            conditions.append("created_at>=?")
+            bindings.append(since)
+        if until is not None:
+            conditions.append("created_at<?")
+            bindings.append(until)
+        if context is not None:
+            sql = "SELECT id FROM documents WHERE ns=? AND context=?"
+            homes = in_list(number for (number,) in self.hot.rows(sql, (self.space(ns), context)))
+            conditions.append(f"document IN ({homes})")
+        sql = f"SELECT id FROM nodes WHERE {' AND '.join(conditions)} LIMIT ?"
+        return [number for (number,) in self.shelf(shelf).rows(sql, (*bindings, limit))]
 
     def phrase(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[int]:
         """Nodes that hold the terms one after the other."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -75,8 +75,14 @@ class Shelves:
             yield from truth.every(db, self.space(ns), table)
 
     def select(
-        self, ns: str, table: str, where: Mapping[str, Any], *, limit: int = -1, newest: bool = False
-    ) -> list[Row]:
-        """Rows of truth whose columns equal what is given, in key order; `newest`: from the end."""
+        self, ns: str, table: str, where: Mapping[str, Any], *, limit: int = -1, newest: bool = False,
+        by: Sequence[str] = (),
+    ) -> list[Row]:  # fmt: skip
+        """Rows of truth whose columns equal what is given, by some columns and then the key; `newest`: from the end."""
         with self.hot.snapshot() as db:
-            return truth.select(db, self.space(ns), table, where, limit, newest)
+            return truth.select(db, self.space(ns), table, where, limit, newest, by)
+
+    def count(self, ns: str, table: str, where: Mapping[str, Any]) -> int:
+        """How many rows of truth have columns that equal what is given."""
+        with self.hot.snapshot() as db:
+            return truth.count(db, self.space(ns), table, where)

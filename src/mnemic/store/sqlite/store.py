@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from mnemic.errors import StoreError
+from mnemic.errors import Damaged, DiskFull, StoreError
 from mnemic.models.event import Change, Event, Head, Row
 from mnemic.store.base import CodeBlock, NewNode, VectorRow
 from mnemic.store.schema import TRUTH
-from mnemic.store.sqlite import backups, events, migrations, nodes, truth, vectors
-from mnemic.store.sqlite.connection import Database, connect, translated
+from mnemic.store.sqlite import backups, checks, events, migrations, nodes, reserve, truth, vectors
+from mnemic.store.sqlite.connection import RESTORE, Database, connect, translated
 from mnemic.store.sqlite.documents import Documents
 from mnemic.store.sqlite.events import Events
 from mnemic.store.sqlite.nodes import Nodes
 from mnemic.store.sqlite.shelves import in_list
 from mnemic.store.sqlite.vectors import Vectors
-from mnemic.text.tokens import TOKENIZER
+from mnemic.text.tokens import tokenizer
 
 
 class SqliteTransaction:
@@ -125,7 +126,6 @@ class SqliteTransaction:
     def erase_document(self, document: int, macs: Sequence[str], at: int) -> list[int]:
         """Remove all that a document left: tree, vectors, codes, texts, operations, payloads."""
         self.replace_nodes(document, ())
-        self._db.execute("DELETE FROM codes WHERE ns=?", (self._space,))
         self._db.execute("DELETE FROM queue WHERE document=?", (document,))
         self._db.execute("DELETE FROM operations WHERE ns=? AND document=?", (self._space, document))
         ids: list[Any] = [row[0] for row in self._db.execute(
@@ -139,11 +139,31 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        for base in self._shelves.values():
-            self._prepare(base)
+        try:
+            with _alone(folder):
+                self._prepare_all()
+        except BaseException:
+            self.close()
+            raise
+        reserve.hold(folder)
         self.store_id = self._meta("store_id", lambda: secrets.token_hex(16))
         self.erasure_key = bytes.fromhex(self._meta("erasure_key", lambda: secrets.token_hex(32)))
-        self.tokenizer = self._meta("tokenizer", lambda: TOKENIZER)
+        self.tokenizer = self._meta("tokenizer", tokenizer)
+
+    def _prepare_all(self) -> None:
+        """Make or upgrade the three files; one that is gone from a finished home is never replaced by an empty one.
+
+        A new home is finished when its id stands in the hot shelf, which is made first.
+        """
+        hot, *others = self._shelves.values()
+        if not _begun(hot) and any(base.path.exists() for base in others):
+            raise _gone(hot)
+        self._prepare(hot)
+        finished = hot.row("SELECT 1 FROM meta WHERE key='store_id'") is not None
+        for base in others:
+            if finished and not _begun(base):
+                raise _gone(base)
+            self._prepare(base)
 
     def _prepare(self, base: Database) -> None:
         known = base.path.exists()
@@ -222,28 +242,23 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
             return f"{', '.join(waiting)} has readers: the erased bytes leave its log when they are done"
         return None
 
+    def give_room(self) -> bool:
+        """Give up the room that was kept for a full disk; whether there was any."""
+        return reserve.release(self.folder)
+
     def rebuild_fulltext(self) -> int:
         """Make all full-text rows anew, one shelf after the other, each in one transaction."""
         total = 0
         for base in self._shelves.values():
             with base.transaction() as db:
                 total += nodes.rebuild_fulltext(db)
-        self.set_meta("tokenizer", TOKENIZER)
-        self.tokenizer = TOKENIZER
+        self.tokenizer = tokenizer()
+        self.set_meta("tokenizer", self.tokenizer)
         return total
 
     def check(self) -> list[str]:
         """Let the engine check every page (checksums are verified on the way) and the full-text index."""
-        found: list[str] = []
-        for base in self._shelves.values():
-            try:
-                problems = [row[0] for row in base.rows("PRAGMA quick_check(5)")]
-                found += [f"{base.path.name}: {problem}" for problem in problems if problem != "ok"]
-                with base.transaction() as db:
-                    db.execute("INSERT INTO fulltext(fulltext) VALUES('integrity-check')")
-            except StoreError as error:
-                found.append(str(error))
-        return found
+        return [problem for base in self._shelves.values() for problem in checks.examine(base)]
 
     def sizes(self) -> dict[str, int]:
         """Bytes on disk of the three files and their logs, by stat alone: opening them would drop SQLite's locks."""
@@ -260,10 +275,37 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
             base.close()
 
 
+def _begun(base: Database) -> bool:
+    """Whether a file is there and has a schema."""
+    with translated(base.path.name):
+        return base.path.exists() and migrations.version(base.connection()) > 0
+
+
+def _gone(base: Database) -> Damaged:
+    return Damaged(f"{base.path.name} is missing or empty, the rest of the home is there: put it back, or {RESTORE}")
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time: SQLite does not wait for the lock it needs to turn a file to WAL, it gives up at once."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system without locks: as before, the second of two may be refused
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def open_sqlite(folder: Path) -> SqliteStore:
     """Open the home in a folder, making both if they are not there (0700: memories are private)."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{str(folder)!r} cannot be a home ({error.strerror}): name a folder with --home") from error
-    return SqliteStore(folder)
+    try:
+        return SqliteStore(folder)
+    except DiskFull:
+        if not reserve.release(folder):
+            raise
+        return SqliteStore(folder)

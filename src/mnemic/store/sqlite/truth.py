@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apsw
@@ -33,35 +33,59 @@ def every(db: apsw.Connection, ns: int, name: str) -> Iterator[Row]:
 
 
 def select(
-    db: apsw.Connection, ns: int, name: str, where: Mapping[str, Any], limit: int, newest: bool
+    db: apsw.Connection, ns: int, name: str, where: Mapping[str, Any], limit: int, newest: bool, by: Sequence[str] = ()
 ) -> list[Row]:
     """Rows whose columns equal what is given; `None` asks for null. Raises KeyError for a column the table has not."""
     table = TRUTH[name]
+    conditions, values = _conditions(table, where)
+    if unknown := set(by) - set(table.columns):
+        raise KeyError(f"{name} has no column {min(unknown)!r}")
+    order = ", ".join(f"{column} DESC" if newest else column for column in (*by, *table.key))
+    sql = f"SELECT {', '.join(table.columns)} FROM {name} WHERE {conditions} ORDER BY {order} LIMIT ?"
+    return [dict(zip(table.columns, row, strict=True)) for row in db.execute(sql, (ns, *values, limit))]
+
+
+def count(db: apsw.Connection, ns: int, name: str, where: Mapping[str, Any]) -> int:
+    """How many rows `select` would give. Raises KeyError for a column the table has not."""
+    conditions, values = _conditions(TRUTH[name], where)
+    found: Any = db.execute(f"SELECT count(*) FROM {name} WHERE {conditions}", (ns, *values)).fetchone()
+    return int(found[0])
+
+
+def _conditions(table: Table, where: Mapping[str, Any]) -> tuple[str, list[Any]]:
     unknown = where.keys() - set(table.columns)
     if unknown:
-        raise KeyError(f"{name} has no column {min(unknown)!r}")
-    conditions = " AND ".join(["ns=?", *(f"{column} IS ?" for column in where)])
-    order = ", ".join(f"{column} DESC" if newest else column for column in table.key)
-    sql = f"SELECT {', '.join(table.columns)} FROM {name} WHERE {conditions} ORDER BY {order} LIMIT ?"
-    return [dict(zip(table.columns, row, strict=True)) for row in db.execute(sql, (ns, *where.values(), limit))]
+        raise KeyError(f"{table.name} has no column {min(unknown)!r}")
+    # Null is written out: a partial index serves only a condition that names it.
+    tests = [f"{column} IS NULL" if value is None else f"{column}=?" for column, value in where.items()]
+    return " AND ".join(["ns=?", *tests]), [value for value in where.values() if value is not None]
 
 
 def apply(db: apsw.Connection, ns: int, changes: Iterable[Change]) -> None:
-    """Write after-images, each only if the row still is what its before-image says."""
+    """Write after-images, each only if the row still is what its before-image says, and none breaks a unique index."""
     for change in changes:
-        table = TRUTH[change.table]
-        current = get(db, ns, change.table, change.key)
-        if current != (None if change.before is None else dict(change.before)):
+        try:
+            _apply(db, ns, change)
+        except apsw.ConstraintError:
             raise Conflict(
-                f"{change.table} {'/'.join(map(str, change.key))!r} has changed since: read it again and repeat"
-            )
-        if change.after is None:
-            db.execute(f"DELETE FROM {change.table} WHERE {_where(table)}", (ns, *change.key))
-            continue
-        values = tuple(change.after[column] for column in table.columns)
-        if current is None:
-            marks = ",".join("?" * (len(table.columns) + 1))
-            db.execute(f"INSERT INTO {change.table}(ns, {', '.join(table.columns)}) VALUES({marks})", (ns, *values))
-        else:
-            sets = ", ".join(f"{column}=?" for column in table.columns)
-            db.execute(f"UPDATE {change.table} SET {sets} WHERE {_where(table)}", (*values, ns, *change.key))
+                f"{change.table} {'/'.join(map(str, change.key))!r} has no room: another row stands in its place by now"
+            ) from None
+
+
+def _apply(db: apsw.Connection, ns: int, change: Change) -> None:
+    table = TRUTH[change.table]
+    current = get(db, ns, change.table, change.key)
+    if current != (None if change.before is None else dict(change.before)):
+        raise Conflict(
+            f"{change.table} {'/'.join(map(str, change.key))!r} has changed since: read it again and repeat"
+        )
+    if change.after is None:
+        db.execute(f"DELETE FROM {change.table} WHERE {_where(table)}", (ns, *change.key))
+        return
+    values = tuple(change.after[column] for column in table.columns)
+    if current is None:
+        marks = ",".join("?" * (len(table.columns) + 1))
+        db.execute(f"INSERT INTO {change.table}(ns, {', '.join(table.columns)}) VALUES({marks})", (ns, *values))
+    else:
+        sets = ", ".join(f"{column}=?" for column in table.columns)
+        db.execute(f"UPDATE {change.table} SET {sets} WHERE {_where(table)}", (*values, ns, *change.key))

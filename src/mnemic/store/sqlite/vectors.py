@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import apsw
+import numpy as np
 
 from mnemic.store.base import CodeBlock, EmbedderRow, QueueRow, VectorRow
 from mnemic.store.sqlite.shelves import NODE_BITS, Shelves, in_list
+
+_LAST = (1 << 63) - 1
 
 
 def put(db: apsw.Connection, ns: int, embedder: int, rows: Sequence[VectorRow], stamp: int) -> None:
@@ -17,6 +21,28 @@ def put(db: apsw.Connection, ns: int, embedder: int, rows: Sequence[VectorRow], 
             "INSERT OR REPLACE INTO vectors SELECT ?,?,?,?,? WHERE EXISTS(SELECT 1 FROM nodes WHERE id=?)",
             (embedder << NODE_BITS | row.node, ns, stamp + place, row.digest, row.vector, row.node),
         )
+
+
+def blank(db: apsw.Connection, ns: int, nodes: Sequence[int]) -> None:
+    """Take nodes out of the code blocks: a code tells something of the text it was made from."""
+    embedders: list[Any] = db.execute("SELECT DISTINCT embedder FROM codes WHERE ns=?", (ns,)).fetchall()
+    for (embedder,) in embedders:
+        keys = in_list(embedder << NODE_BITS | node for node in nodes)
+        stamps = in_list(stamp for (stamp,) in db.execute(f"SELECT stamp FROM vectors WHERE key IN ({keys})"))
+        sql = (
+            "SELECT DISTINCT c.first, c.nodes, c.codes FROM codes c JOIN vectors v ON v.stamp BETWEEN c.first AND c.last"
+            f" WHERE c.ns=? AND c.embedder=? AND v.ns=? AND v.stamp IN ({stamps})"
+        )
+        blocks: list[Any] = db.execute(sql, (ns, embedder, ns)).fetchall()
+        for first, ids, codes in blocks:
+            known = np.frombuffer(ids, dtype="<i8").copy()
+            columns = np.frombuffer(codes, dtype="<u8").reshape(-1, len(known)).copy()
+            gone = np.isin(known, nodes)
+            known[gone], columns[:, gone] = 0, 0
+            db.execute(
+                "UPDATE codes SET nodes=?, codes=? WHERE ns=? AND embedder=? AND first=?",
+                (known.tobytes(), columns.tobytes(), ns, embedder, first),
+            )
 
 
 class Vectors(Shelves):
@@ -53,21 +79,44 @@ class Vectors(Shelves):
         return {key - base: digest for key, digest in self.shelf(shelf).rows(sql, (self.space(ns),))}
 
     def vectors_since(
-        self, ns: str, embedder: int, stamp: int, limit: int, shelf: str = "hot"
+        self, ns: str, embedder: int, stamp: int, limit: int, shelf: str = "hot", *, until: int | None = None
     ) -> list[tuple[int, int, bytes]]:
-        """Vectors in the order they came, after a stamp: (stamp, node, vector)."""
+        """Vectors in the order they came, after a stamp and up to another: (stamp, node, vector)."""
         base = embedder << NODE_BITS
-        sql = "SELECT stamp, key, vector FROM vectors WHERE ns=? AND stamp>? AND key>? AND key<? ORDER BY stamp LIMIT ?"
-        rows = self.shelf(shelf).rows(sql, (self.space(ns), stamp, base, base + (1 << NODE_BITS), limit))
+        sql = (
+            "SELECT stamp, key, vector FROM vectors WHERE ns=? AND stamp>? AND stamp<=? AND +key>? AND +key<?"
+            " ORDER BY stamp LIMIT ?"
+        )
+        last = _LAST if until is None else until
+        rows = self.shelf(shelf).rows(sql, (self.space(ns), stamp, last, base, base + (1 << NODE_BITS), limit))
         return [(came, key - base, vector) for came, key, vector in rows]
+
+    def vectors_after(
+        self, ns: str, embedder: int, stamp: int, limit: int, *, until: int | None = None, shelf: str = "hot"
+    ) -> int:
+        """How many vectors came after a stamp and up to another, counted no further than the limit."""
+        base = embedder << NODE_BITS
+        inner = "SELECT 1 FROM vectors WHERE ns=? AND stamp>? AND stamp<=? AND +key>? AND +key<? LIMIT ?"
+        last = _LAST if until is None else until
+        bindings = (self.space(ns), stamp, last, base, base + (1 << NODE_BITS), limit)
+        found = self.shelf(shelf).row(f"SELECT count(*) FROM ({inner})", bindings)
+        return int(found[0]) if found else 0
+
+    def vectors_last(self, ns: str, embedder: int) -> int:
+        """The stamp of the vector that came last; 0 without one."""
+        base = embedder << NODE_BITS
+        sql = "SELECT stamp FROM vectors WHERE ns=? AND +key>? AND +key<? ORDER BY stamp DESC LIMIT 1"
+        found = self.hot.row(sql, (self.space(ns), base, base + (1 << NODE_BITS)))
+        return int(found[0]) if found else 0
 
     def vectors_before(
         self, ns: str, embedder: int, node: int, limit: int, shelf: str = "hot"
     ) -> list[tuple[int, bytes]]:
-        """The vectors of the most recent nodes before a node, newest first."""
+        """Of the vectors that came last, at most `limit`, those of nodes before a node, newest first."""
         base = embedder << NODE_BITS
-        sql = "SELECT key, vector FROM vectors WHERE ns=? AND key<? AND key>? ORDER BY stamp DESC LIMIT ?"
-        rows = self.shelf(shelf).rows(sql, (self.space(ns), base | node, base, limit))
+        last = "SELECT key, vector FROM vectors WHERE ns=? ORDER BY stamp DESC LIMIT ?"
+        sql = f"SELECT key, vector FROM ({last}) WHERE key<? AND key>?"
+        rows = self.shelf(shelf).rows(sql, (self.space(ns), limit, base | node, base))
         return [(key - base, vector) for key, vector in rows]
 
     def vector_count(self, ns: str, embedder: int) -> int:
@@ -77,14 +126,21 @@ class Vectors(Shelves):
         bindings = (self.space(ns), base, base + (1 << NODE_BITS))
         return sum(int((shelf.row(sql, bindings) or (0,))[0]) for shelf in self._shelves.values())
 
-    def codes(self, ns: str, embedder: int) -> list[CodeBlock]:
-        """All code blocks in the order their vectors came."""
-        sql = "SELECT first, last, nodes, codes FROM codes WHERE ns=? AND embedder=? ORDER BY first"
-        return [CodeBlock(*row) for row in self.hot.rows(sql, (self.space(ns), embedder))]
+    def codes(self, ns: str, embedder: int, after: int = 0, shelf: str = "hot") -> list[CodeBlock]:
+        """The code blocks that begin after a stamp, in the order their vectors came."""
+        sql = "SELECT first, last, nodes, codes FROM codes WHERE ns=? AND embedder=? AND first>? ORDER BY first"
+        return [CodeBlock(*row) for row in self.shelf(shelf).rows(sql, (self.space(ns), embedder, after))]
 
-    def coder(self, ns: str, embedder: int) -> tuple[int, bytes] | None:
+    def codes_last(self, ns: str, embedder: int) -> int:
+        """The stamp up to which vectors have codes; 0 without any."""
+        sql = "SELECT last FROM codes WHERE ns=? AND embedder=? ORDER BY first DESC LIMIT 1"
+        found = self.hot.row(sql, (self.space(ns), embedder))
+        return int(found[0]) if found else 0
+
+    def coder(self, ns: str, embedder: int, shelf: str = "hot") -> tuple[int, bytes] | None:
         """How many vectors the coder was made from, and the coder itself."""
-        found = self.hot.row("SELECT count, coder FROM coders WHERE ns=? AND embedder=?", (self.space(ns), embedder))
+        sql = "SELECT count, coder FROM coders WHERE ns=? AND embedder=?"
+        found = self.shelf(shelf).row(sql, (self.space(ns), embedder))
         return None if found is None else (int(found[0]), bytes(found[1]))
 
     def queue(self, ns: str | None, *, due: int | None = None, limit: int = 100) -> list[tuple[str, QueueRow]]:
@@ -102,3 +158,8 @@ class Vectors(Shelves):
             bindings.append(due)
         rows = self.hot.rows(sql + " ORDER BY q.document LIMIT ?", (*bindings, limit))
         return [(row[0], QueueRow(*row[1:])) for row in rows]
+
+    def waiting(self, ns: str) -> int:
+        """How many documents wait for vectors."""
+        found = self.hot.row("SELECT count(*) FROM queue WHERE ns=?", (self.space(ns),))
+        return int(found[0]) if found else 0

@@ -1,0 +1,74 @@
+"""The nodes whose words fit a question best, at a bounded cost.
+
+The full-text index hands out which nodes hold a term much faster than it ranks them. So the rarest terms' nodes are
+read up to a bound, a node's rarity mass makes a short list, and only that is ranked by BM25, from the term lists that
+the nodes carry. A common word over a million nodes costs no more than the bound.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.recall.score import Array, bm25, rarity
+from mnemic.store import Store
+from mnemic.text.tokens import is_prefix
+
+Ids = NDArray[np.int64]
+POSTINGS = 30_000
+"""Entries of the index that are read for a question: the rarest terms come first."""
+SHORT = 4
+"""The short list is so many times what is asked for."""
+
+
+def rarest(counts: Mapping[str, int], limit: int = POSTINGS) -> list[str]:
+    """The rarest terms whose nodes together stay within the limit; the rarest one always."""
+    chosen: list[str] = []
+    total = 0
+    for word, count in sorted(counts.items(), key=lambda pair: (pair[1], pair[0])):
+        if count and (not chosen or total + count <= limit):
+            chosen.append(word)
+            total += count
+    return chosen
+
+
+def matching(
+    store: Store, ns: str, counts: Mapping[str, int], k: int, shelf: str = "hot", among: Ids | None = None
+) -> list[int]:
+    """The k best nodes for terms that occur in `counts` nodes each, best first; `among`: of these nodes only."""
+    words = list(counts)
+    if not words or k < 1:
+        return []
+    n, size, _ = store.lexicon(ns)
+    idf = rarity(n, np.array([counts[word] for word in words], dtype=float))
+    lists = [store.postings(ns, word, shelf) for word in words]
+    ids, owner = np.unique(np.concatenate(lists), return_inverse=True)
+    mass = np.bincount(owner, np.repeat(idf, [len(one) for one in lists]), minlength=len(ids))
+    if among is not None:
+        mass[~np.isin(ids, among)] = 0
+    short = np.lexsort((-ids, -mass))[: SHORT * k]
+    ids = ids[short[mass[short] > 0]]
+    found = store.terms(ns, ids.tolist(), shelf)
+    have = [node for node in ids.tolist() if node in found]
+    tf = frequencies([found[node] for node in have], words)
+    for column, word in enumerate(words):
+        if is_prefix(word):  # a node's terms are hashes, so only the index knows what begins so
+            tf[:, column] = np.isin(have, lists[column])
+    length = np.array([len(found[node]) // 4 for node in have], dtype=float)
+    scores = bm25(tf, length / max(size / max(n, 1), 1e-9), idf, 0.6)
+    return [have[place] for place in np.lexsort((-np.array(have), -scores))[:k].tolist()]
+
+
+def frequencies(blobs: Sequence[bytes], words: Sequence[str]) -> Array:
+    """How often each word occurs in each list of terms, shape (lists, words); prefix terms are left at 0."""
+    tf = np.zeros((len(blobs), len(words)))
+    every = np.frombuffer(b"".join(blobs), dtype=np.uint32)
+    owner = np.repeat(np.arange(len(blobs)), [len(blob) // 4 for blob in blobs])
+    for column, word in enumerate(words):
+        if not is_prefix(word):
+            hits = owner[every == zlib.crc32(word.encode("utf-8", "surrogatepass"))]
+            tf[:, column] = np.bincount(hits, minlength=len(blobs))
+    return tf

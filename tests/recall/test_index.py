@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mnemic.recall import codebook
+from mnemic.recall.codebook import seal
+from mnemic.recall.index import VectorIndex
+from mnemic.store import NewNode, VectorRow
+from tests.homes import Home
+
+DIM = 32
+IDENTITY = f"made/up@{DIM}+none"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
+    """A home where a few hundred vectors are many."""
+    monkeypatch.setattr(codebook, "EXACT_BELOW", 400)
+    monkeypatch.setattr(codebook, "BLOCK", 128)
+    monkeypatch.setattr(codebook, "SAMPLE", 16)
+    made = Home(tmp_path)
+    yield made
+    made.store.close()
+
+
+def cone(n: int, seed: int, shift: float = 0.0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, DIM)) + 2.5 * np.linspace(-1.7, 1.7, DIM) + shift * np.linspace(1.7, -1.0, DIM)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+
+def add(home: Home, vectors: np.ndarray) -> list[int]:
+    """Nodes with these vectors; each note has one node."""
+    row = home.store.embedder(IDENTITY, DIM)
+    with home.store.write("default") as tx:
+        document = tx.allocate("documents")
+        nodes = [NewNode(f"/x/{document}/{n}", "section", "", -1, None, 0, 0, 0, 0) for n in range(len(vectors))]
+        ids = tx.replace_nodes(document, nodes)
+        tx.put_vectors(row.id, [VectorRow(i, b"d", v.astype(np.float16).tobytes()) for i, v in zip(ids, vectors, strict=True)])
+    return ids
+
+
+def opened(home: Home) -> VectorIndex:
+    index = VectorIndex(home.store, "default", IDENTITY, DIM)
+    index.refresh()
+    return index
+
+
+def exact(vectors: np.ndarray, ids: list[int], query: np.ndarray, k: int, mean: np.ndarray) -> list[int]:
+    moved = vectors.astype(np.float16).astype(np.float32) - mean
+    cosines = moved @ (query - mean) / np.linalg.norm(moved, axis=1)
+    return [ids[place] for place in np.argsort(-cosines, kind="stable")[:k]]
+
+
+def test_few_vectors_get_no_codes_and_are_compared_exactly(home: Home) -> None:
+    vectors = cone(300, 1)
+    ids = add(home, vectors)
+    assert seal(home.store, "default", home.store.embedder(IDENTITY, DIM)) == 0
+    index = opened(home)
+    assert index.nearest(vectors[7], 5).tolist() == exact(vectors, ids, vectors[7], 5, index.mean)
+
+
+def test_many_vectors_get_a_block_for_every_full_run(home: Home) -> None:
+    add(home, cone(700, 1))
+    row = home.store.embedder(IDENTITY, DIM)
+    assert seal(home.store, "default", row) == 5
+    assert [len(block.nodes) // 8 for block in home.store.codes("default", row.id)] == [128] * 5
+    assert seal(home.store, "default", row) == 0
+
+
+def test_codes_name_the_same_nearest_as_an_exact_comparison(home: Home) -> None:
+    vectors = cone(700, 1)
+    ids = add(home, vectors)
+    seal(home.store, "default", home.store.embedder(IDENTITY, DIM))
+    index = opened(home)
+    for place in (3, 300, 650, 699):
+        assert index.nearest(vectors[place], 5).tolist() == exact(vectors, ids, vectors[place], 5, index.mean)
+
+
+def test_what_came_after_the_last_block_is_found_at_once(home: Home) -> None:
+    add(home, cone(700, 1))
+    seal(home.store, "default", home.store.embedder(IDENTITY, DIM))
+    index = opened(home)
+    fresh = cone(1, 2)
+    (new,) = add(home, fresh)
+    index.refresh()
+    assert index.nearest(fresh[0], 1).tolist() == [new]
+
+
+def test_an_index_that_is_open_takes_in_codes_that_another_wrote(home: Home) -> None:
+    first = cone(700, 1)
+    ids = add(home, first)
+    index = opened(home)
+    row = home.store.embedder(IDENTITY, DIM)
+    seal(home.store, "default", row)
+    more = cone(300, 3)
+    ids += add(home, more)
+    seal(home.store, "default", row)
+    index.refresh()
+    both = np.concatenate([first, more])
+    assert index.nearest(more[9], 5).tolist() == exact(both, ids, more[9], 5, index.mean)
+
+
+def test_a_mean_that_drifted_makes_all_codes_anew(home: Home) -> None:
+    add(home, cone(700, 1))
+    row = home.store.embedder(IDENTITY, DIM)
+    seal(home.store, "default", row)
+    before = home.store.coder("default", row.id)
+    vectors = cone(900, 4, shift=3.0)
+    ids = add(home, vectors)
+    assert seal(home.store, "default", row) == 12
+    assert home.store.coder("default", row.id) != before
+    assert opened(home).nearest(vectors[5], 1).tolist() == [ids[5]]
+
+
+def test_an_erased_node_leaves_no_code_behind(home: Home) -> None:
+    vectors = cone(700, 1)
+    ids = add(home, vectors)
+    row = home.store.embedder(IDENTITY, DIM)
+    seal(home.store, "default", row)
+    with home.store.write("default") as tx:
+        document = home.store.hot.row("SELECT document FROM nodes WHERE id=?", (ids[7],))
+        assert document is not None
+        tx.replace_nodes(int(document[0]), ())
+    blocks = home.store.codes("default", row.id)
+    assert all(not any(block.nodes) and not any(block.codes) for block in blocks)
+    assert opened(home).nearest(vectors[7], 3).tolist() == []
+
+
+def test_codes_are_not_written_for_vectors_that_went_while_they_were_made(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = add(home, cone(700, 1))
+    row = home.store.embedder(IDENTITY, DIM)
+    made = codebook.block_of
+
+    def erasing(*given: object) -> object:
+        block = made(*given)  # type: ignore[arg-type]
+        with home.store.write("default") as tx:
+            tx.replace_nodes(1, ())
+        return block
+
+    monkeypatch.setattr(codebook, "block_of", erasing)
+    assert seal(home.store, "default", row) == 0
+    assert home.store.codes("default", row.id) == []
+    assert ids
+
+
+def test_a_narrow_scope_is_searched_by_itself(home: Home) -> None:
+    vectors = cone(700, 1)
+    ids = add(home, vectors)
+    seal(home.store, "default", home.store.embedder(IDENTITY, DIM))
+    few = np.array(ids[100:110], dtype=np.int64)
+    index = opened(home)
+    assert set(index.nearest(vectors[0], 20, few).tolist()) == set(few.tolist())
+
+
+def test_cosines_are_nan_where_there_is_no_vector(home: Home) -> None:
+    (one,) = add(home, cone(1, 1))
+    assert np.isnan(opened(home).cosines(cone(1, 1)[0], [one, one + 99])).tolist() == [False, True]
