@@ -24,6 +24,7 @@ from mnemic.embed import CENTRED, Embedder, open_embedder
 from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, NotFound, Refused, StoreError
 from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
+from mnemic.knowledge.experiences import Experiences
 from mnemic.knowledge.extract import Extractor
 from mnemic.knowledge.facts import Facts
 from mnemic.knowledge.placing import Placing
@@ -80,6 +81,7 @@ class Memory:
         placing = Placing(self.diary, *parts, redact=redact)
         self._extractor = Extractor(self.diary, placing, self.concerns, *parts, redact=redact)
         self._judge = judge
+        self.experiences = Experiences(*parts, redact=redact)
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 

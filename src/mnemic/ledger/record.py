@@ -22,7 +22,7 @@ from mnemic.store.schema import TRUTH
 
 State = dict[tuple[str, tuple[str | int, ...]], Row]
 
-NOT_UNDOABLE = {"erase": "what was erased is gone for good", "restore": "restore another backup instead"}
+NOT_UNDOABLE = {"erase": "what was erased is gone for good"}
 
 
 @dataclass(slots=True)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from mnemic.models.experience import EXPERIENCE_COLUMNS
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -40,6 +42,16 @@ TRUTH: dict[str, Table] = {
             digests=True,
         ),
         Table("visibility", ("path",), ("path", "forgotten_at", "reason")),
+        Table("experiences", ("id", "revision"), EXPERIENCE_COLUMNS),
+        Table(
+            "reports",
+            ("experience", "number"),
+            (
+                "experience", "number", "revision", "outcome", "attribution", "counted", "evidence", "note",
+                "tokens_used", "tokens_saved", "dedupe_key", "actor", "at",
+            ),
+        ),
+        Table("consolidations", ("number",), ("number", "merged", "produced", "note", "at")),
         Table(
             "diary",
             ("id",),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.errors import BadInput, MnemicError
-from mnemic.interfaces.cli import render, semantic
+from mnemic.interfaces.cli import experience, render, semantic
 from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, milliseconds, moment, opened, read, stdin
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, help="Persistent m
 ledger_app = typer.Typer(no_args_is_help=True, help="The record of every change, which proves itself.")
 app.add_typer(ledger_app, name="ledger")
 semantic.register(app)
+experience.register(app)
+
 
 @app.callback()
 def _options(

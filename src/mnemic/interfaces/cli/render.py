@@ -124,6 +124,57 @@ def record(row: dict[str, Any]) -> None:
         line((f"{name:<14}", "dim"), (value, ""))
 
 
+LIFE = {"live": "green", "candidate": "yellow", "challenged": "red", "cold": "red"}
+
+
+def experience_receipt(row: dict[str, Any]) -> None:
+    for item in row.get("receipts", [row]):
+        hidden = f", {item['redacted']} secrets redacted" if item["redacted"] else ""
+        where = f"  {item['id']}@{item['revision']} {item['state']}" if item["id"] else ""
+        line((item["op"] or item["status"], COLOURS.get(item["status"], "")), (where, "bold"),
+             (f"{hidden}  {item['reason'] or ''}", "dim"))  # fmt: skip
+        for moved in item["archived"]:
+            line((f"  archived {moved}: its family was full", "dim"))
+    if row["seq"]:
+        line((f"entry {row['seq']}; `mnemic undo {row['seq']}` takes it back", "dim"))
+
+
+def experience_answer(row: dict[str, Any]) -> None:
+    for item in [*row["items"], *row["candidate_trials"]]:
+        use = "trial" if item["trial"] else item["verdict"]
+        line((f"{use}  ", "green"), (f"{item['id']}@{item['revision']}", "bold cyan"), (f"  {item['score']:.2f}", "green"),
+             (f"  trust {item['weighted_trust']:.2f} from {item['origin']}", "dim"))  # fmt: skip
+        line((f"   {item['gist']}", ""))
+        for limit in item["conflicts"]:
+            line((f"   a limit is in the way: {limit}", "yellow"))
+    if row["reason"]:
+        line((row["reason"], "yellow"))
+    if row["omitted"]:
+        line((f"{row['omitted']} more did not fit", "dim"))
+    if row["consolidation_due"]:
+        line(("a consolidation is due: `mnemic experience consolidate`", "yellow"))
+
+
+def experiences(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        pinned = ", pinned" if row["pinned"] else ""
+        line((f"{row['id']}@{row['revision']}  ", "bold"), (row["status"], LIFE.get(row["status"], "dim")),
+             (f"  {row['family']}: {row['gist']}", ""),
+             (f"  {row['origin']}, trust {row['trust']:.2f}, value {row['value']}{pinned}", "dim"))  # fmt: skip
+
+
+def experience_page(row: dict[str, Any]) -> None:
+    experiences([row])
+    for name in ("situation", "path", "reasoning", "limits", "failure_reason", "why", "sources"):
+        value = row[name]
+        for text in value if isinstance(value, list) else [value] if value else []:
+            line((f"  {name:<15}", "dim"), (text, ""))
+    for other in row["revisions"]:
+        if other["revision"] != row["revision"]:
+            line((f"  revision {other['revision']} is {other['status']}: {other['gist']}", "dim"))
+    for event in row["history"]:
+        line((f"  #{event['seq']} {event['at']} {event['op']} by {event['actor']} {event['reason'] or ''}", "dim"))
+    line((f"  seal {row['seal']}", "dim"))
 STATES = {"current": "green", "provisional": "yellow", "ongoing": "green", "recurring": "green", "paused": "yellow",
           "conflict": "red", "quarantined": "red", "claimed": "yellow", "parked": "yellow"}  # fmt: skip
 

@@ -150,6 +150,34 @@ CREATE INDEX concerns_parent ON concerns(ns, retired_at, parent, id, revision);
 CREATE INDEX concerns_top ON concerns(ns, retired_at, status, parent, affirmed_at, id, revision);
 """
 
+THIRD = """
+-- One row a revision; its texts never change in place (models/experience.py).
+CREATE TABLE experiences(
+  ns INTEGER NOT NULL, id TEXT NOT NULL, revision INTEGER NOT NULL, kind TEXT NOT NULL, family TEXT NOT NULL,
+  gist TEXT NOT NULL, situation TEXT NOT NULL, path TEXT NOT NULL, reasoning TEXT NOT NULL, limits TEXT NOT NULL,
+  failure_reason TEXT NOT NULL, context TEXT NOT NULL, everywhere INTEGER NOT NULL, origin TEXT NOT NULL,
+  author TEXT NOT NULL, status TEXT NOT NULL, why TEXT NOT NULL, alpha INTEGER NOT NULL, beta INTEGER NOT NULL,
+  prior_alpha INTEGER NOT NULL, prior_beta INTEGER NOT NULL, recent_alpha REAL NOT NULL, recent_beta REAL NOT NULL,
+  recent_at INTEGER NOT NULL, outcomes TEXT NOT NULL, verified INTEGER NOT NULL, rejected INTEGER NOT NULL,
+  verified_at INTEGER, pinned INTEGER NOT NULL, tokens_spent INTEGER NOT NULL, tokens_saved INTEGER NOT NULL,
+  approved_by TEXT NOT NULL, approved TEXT NOT NULL, sources TEXT NOT NULL, parents TEXT NOT NULL,
+  created_at INTEGER NOT NULL, changed_at INTEGER NOT NULL, PRIMARY KEY(ns, id, revision));
+-- With the key behind it, or the planner walks the whole namespace to have the rows in key order.
+CREATE INDEX experiences_family ON experiences(ns, family, status, id, revision);
+
+-- Every outcome that was reported, counted or not.
+CREATE TABLE reports(
+  ns INTEGER NOT NULL, experience TEXT NOT NULL, number INTEGER NOT NULL, revision INTEGER NOT NULL,
+  outcome TEXT NOT NULL, attribution TEXT NOT NULL, counted TEXT NOT NULL, evidence TEXT NOT NULL, note TEXT NOT NULL,
+  tokens_used INTEGER NOT NULL, tokens_saved INTEGER NOT NULL, dedupe_key TEXT, actor TEXT NOT NULL, at INTEGER NOT NULL,
+  PRIMARY KEY(ns, experience, number)) WITHOUT ROWID;
+CREATE UNIQUE INDEX reports_key ON reports(ns, experience, revision, dedupe_key) WHERE dedupe_key IS NOT NULL;
+
+CREATE TABLE consolidations(
+  ns INTEGER NOT NULL, number INTEGER NOT NULL, merged TEXT NOT NULL, produced TEXT NOT NULL, note TEXT NOT NULL,
+  at INTEGER NOT NULL, PRIMARY KEY(ns, number)) WITHOUT ROWID;
+"""
+
 Step = Callable[[apsw.Connection], None]
 
 
@@ -163,7 +191,11 @@ def _second(db: apsw.Connection) -> None:
     db.execute(SECOND)
 
 
-STEPS: list[Step] = [_first, _second]
+def _third(db: apsw.Connection) -> None:
+    db.execute(THIRD)
+
+
+STEPS: list[Step] = [_first, _second, _third]
 VERSION = len(STEPS)
 
 
