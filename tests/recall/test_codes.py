@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mnemic.embed.calibration import centred
-from mnemic.recall.codes import Coder, _digits, _distances, _levels, drift, nearest, scan
+from mnemic.recall.codes import Coder, _closeness, _digits, _distances, drift, nearest, scan
 
 Floats = NDArray[np.float32]
 
@@ -34,6 +34,25 @@ def kept(vectors: Floats, queries: Floats, coder: Coder, mean: Floats, factor: i
     return float(np.mean(shares))
 
 
+def levels(codes: NDArray[np.uint64], dim: int) -> Floats:
+    """The coordinates that columns stand for, each -3, -1, 1 or 3, shape (n, dim)."""
+    words = len(codes) // 2
+    high, low = (
+        np.unpackbits(np.ascontiguousarray(half.T, "<u8").view(np.uint8), axis=1, bitorder="little", count=dim)
+        for half in (codes[:words], codes[words:])
+    )
+    return np.asarray(4.0 * high + 2.0 * low - 3.0, np.float32)
+
+
+@given(st.integers(1, 200), st.integers(1, 20), st.integers(0, 2**32 - 1))
+def test_closeness_is_the_cosine_with_the_levels(dim: int, n: int, seed: int) -> None:
+    points = unit(np.random.default_rng(seed).normal(size=(n + 1, dim)))
+    codes = _digits(points[:n])
+    stood = levels(codes, dim)
+    expected = stood @ points[n] / np.linalg.norm(stood, axis=1)
+    assert _closeness(codes, points[n]) == pytest.approx(expected, abs=1e-5)
+
+
 def test_a_coordinate_becomes_two_digits() -> None:
     # step 0.704: 1 is above it (level 3, digits 1 1), 0 just not below zero (level 1, digits 1 0)
     coder = Coder(np.zeros(2, np.float32))
@@ -45,7 +64,7 @@ def test_a_coordinate_becomes_two_digits() -> None:
 def test_bit_counts_order_as_the_rounded_dot_product_does(dim: int, n: int, seed: int) -> None:
     points = unit(np.random.default_rng(seed).normal(size=(n + 1, dim)))
     codes, query = _digits(points[:n]), _digits(points[n:])
-    dots = _levels(codes, dim) @ _levels(query, dim)[0]
+    dots = levels(codes, dim) @ levels(query, dim)[0]
     # A product of levels is (2a + b)(2c + d): sum(level * level) = 9 dim - 2 distance.
     assert (9 * dim - 2 * _distances(codes, query).astype(np.int64)).tolist() == dots.astype(int).tolist()
 

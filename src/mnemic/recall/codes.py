@@ -41,9 +41,6 @@ STALE = 0.25
 STEP = 0.996
 """Best uniform step of two bits for a normal distribution of spread 1 (Max 1960, IRE Trans. IT-6, table II)."""
 
-BLOCK = 1 << 15
-"""Columns at a time: the sums of a block stay in the processor's cache."""
-
 REFINE = 4
 """Of so many times the candidates the code is compared with the unrounded query."""
 
@@ -84,10 +81,8 @@ def nearest(blocks: Sequence[Codes], query: NDArray[np.float32], coder: Coder, k
     point = centred(query, coder.mean)
     digits = _digits(point[None])
     distances = np.concatenate([_distances(block, digits) for block in blocks])
-    rough = _best(-distances.astype(np.int64), REFINE * k)
-    levels = _levels(_columns(blocks, rough), len(point))
-    length = np.linalg.norm(levels, axis=1)
-    return rough[_best(levels @ point / length, k)]
+    rough = _best(-distances.view(np.int32), REFINE * k)
+    return rough[_best(_closeness(_columns(blocks, rough), point), k)]
 
 
 def _columns(blocks: Sequence[Codes], places: NDArray[np.intp]) -> Codes:
@@ -131,27 +126,31 @@ def _digits(points: NDArray[np.float32]) -> Codes:
 def _distances(codes: Codes, query: Codes) -> NDArray[np.uint32]:
     """A number for each column that grows as the dot product with the rounded query falls."""
     words = len(codes) // 2
+    halves, asked = (codes[:words], codes[words:]), (query[:words], query[words:])
     total = np.zeros(codes.shape[1], np.uint32)
-    for start in range(0, len(total), BLOCK):
-        block, part = codes[:, start : start + BLOCK], total[start : start + BLOCK]
-        for high, other, weight in ((0, 0, 2), (0, 1, 1), (1, 0, 1), (1, 1, 0)):
-            count = np.zeros(len(part), np.uint16)
-            for word in range(words):
-                count += np.bitwise_count(block[high * words + word] ^ query[other * words + word, 0])
-            part += count.astype(np.uint32) << weight
+    for high, other, weight in ((0, 0, 2), (0, 1, 1), (1, 0, 1), (1, 1, 0)):
+        total += np.bitwise_count(halves[high] ^ asked[other]).sum(axis=0, dtype=np.uint32) << weight
     return total
 
 
-def _levels(codes: Codes, dim: int) -> NDArray[np.float32]:
-    """The coordinates that the columns stand for, each -3, -1, 1 or 3, shape (n, dim)."""
+def _closeness(codes: Codes, point: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The cosine of each column's levels with a unit point that is not rounded.
+
+    A table tells what the eight coordinates of a byte contribute: 4 for a high digit, 2 for a low one, -3 in any case.
+    """
     words = len(codes) // 2
-    high, low = (
-        np.unpackbits(
-            np.ascontiguousarray(half.T, "<u8").view(np.uint8), axis=1, bitorder="little", count=dim
-        )
-        for half in (codes[:words], codes[words:])
-    )
-    return np.asarray(4.0 * high + 2.0 * low - 3.0, np.float32)
+    parts = np.zeros(words * 64, np.float32)
+    parts[: len(point)] = point
+    table = _BITS @ parts.reshape(-1, 8).T
+    place = np.arange(table.shape[1])
+    high, low = (np.ascontiguousarray(half.T, "<u8").view(np.uint8) for half in (codes[:words], codes[words:]))
+    dots = 4 * table[high, place].sum(axis=1) + 2 * table[low, place].sum(axis=1) - 3 * point.sum()
+    ones = np.bitwise_count(codes[:words] ^ codes[words:]).sum(axis=0, dtype=np.uint32)  # levels of 1; the others are 3
+    return np.asarray(dots / np.sqrt(9.0 * len(point) - 8.0 * ones), np.float32)
+
+
+_BITS = (np.arange(256)[:, None] >> np.arange(8) & 1).astype(np.float32)
+"""The bits of every byte, the lowest first."""
 
 
 def _best(scores: NDArray[np.floating | np.integer], k: int) -> NDArray[np.intp]:
