@@ -20,7 +20,7 @@ from typing import Any
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting, Forgotten
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
-from mnemic.embed import CENTRED, Embedder, open_embedder
+from mnemic.embed import CENTRED, Embedder, Reranker, open_embedder, open_reranker
 from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, NotFound, Refused, StoreError
 from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
@@ -39,7 +39,6 @@ from mnemic.models.event import Draft, Head, Origin, Verdict
 from mnemic.models.receipt import CaptureReport, Receipt
 from mnemic.models.semantic import Profile
 from mnemic.recall import Recall
-from mnemic.recall.engine import Reranker
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
@@ -72,7 +71,13 @@ class Memory:
             self._store, self._embedder, self.clock, similar=CENTRED.similar,
             retry_seconds=settings.capture.retry_seconds,
         )  # fmt: skip
-        self._recall = Recall(self._store, self._embedder, self.clock, reranker)
+        recall = settings.recall
+        if reranker is None and recall.reranker:
+            reranker = open_reranker(recall.reranker, download=embed.download, threads=embed.threads)
+        self._reranker = reranker
+        self._recall = Recall(
+            self._store, self._embedder, self.clock, reranker, rerank_seconds=recall.rerank_seconds
+        )
         parts = (self._store, self._ledger, self.clock, self.namespace)
         redact = settings.capture.redact
         self.diary = Diary(*parts, redact=redact)
@@ -115,6 +120,7 @@ class Memory:
         return Memory(
             replace(self.settings, namespace=checked_namespace(namespace)), store=self._store, clock=self.clock,
             embedder=self._embedder, ids=self.ids, witness=self._ledger.witness, judge=self._judge,
+            reranker=self._reranker,
         )  # fmt: skip
 
     # writing

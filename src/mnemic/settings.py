@@ -68,6 +68,10 @@ class RecallSettings:
     nodes: int = 6
     chars: int = 4_000
     node_chars: int = 900
+    reranker: str | None = None
+    """A folder with the model.onnx and tokenizer.json of a cross-encoder, or a hub name."""
+    rerank_seconds: float = 1.0
+    """What a question waits for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +132,8 @@ def load(
     settings = replace(
         settings, embed=_from_environment(settings.embed, environ), llm=_llm_from_environment(settings.llm, environ)
     )
+    if reranker := environ.get("MNEMIC_RERANKER_DIR"):
+        settings = replace(settings, recall=replace(settings.recall, reranker=reranker))
     for section, values in (overrides or {}).items():
         settings = replace(settings, **{section: replace(getattr(settings, section), **values)})
     return settings

@@ -113,7 +113,7 @@ def test_the_folders_own_file_decides_name_prefix_and_pooling(tmp_path: Path) ->
         tiny_model(tmp_path / "e5"), name="mine", query="sun", passage="", pooling="cls", max_tokens=4
     )
     model = read_model(folder)
-    assert (model.name, model.pooling, model.max_tokens, model.prefix.query) == ("mine", "cls", 4, "sun")
+    assert (model.name, model.pooling, model.files.max_tokens, model.prefix.query) == ("mine", "cls", 4, "sun")
     assert model.identity.startswith("onnx/mine@4+own-")
     assert read_model(say(folder, **RAW)).prefix.name == "none"
 

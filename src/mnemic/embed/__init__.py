@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mnemic.embed.base import BadVectors, Embedder, Kind, Vectors, canary, checked, same_model
+from mnemic.embed.base import BadVectors, Embedder, Kind, Reranker, Vectors, canary, checked, same_model
 from mnemic.embed.calibration import CENTRED, Calibration, calibrate, calibration_of, centred
 from mnemic.embed.hashing import HashingEmbedder
 from mnemic.errors import BadInput
@@ -22,6 +22,7 @@ __all__ = [
     "Embedder",
     "HashingEmbedder",
     "Kind",
+    "Reranker",
     "Vectors",
     "calibrate",
     "calibration_of",
@@ -29,6 +30,7 @@ __all__ = [
     "centred",
     "checked",
     "open_embedder",
+    "open_reranker",
     "same_model",
 ]
 
@@ -56,6 +58,14 @@ def open_embedder(
     if name == "http":
         return _http(url, model, dim, key)
     raise BadInput(f"the embedder is {name!r}: choose 'hashing', 'onnx' or 'http'")
+
+
+def open_reranker(model: str | Path, *, download: bool = False, threads: int = 0) -> Reranker:
+    """The cross-encoder in a folder, or of a hub name where no such folder exists. Raises ModelError, MissingExtra."""
+    from mnemic.embed.onnx import located
+    from mnemic.embed.rerank import OnnxReranker
+
+    return OnnxReranker(located(model, download=download), threads=threads)
 
 
 def _onnx(model: str | Path | None, dim: int | None, download: bool, threads: int) -> Embedder:

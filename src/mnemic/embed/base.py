@@ -57,6 +57,14 @@ class Embedder(Protocol):
         ...
 
 
+class Reranker(Protocol):
+    """Says how well each text fits a question: any finite numbers, higher is better."""
+
+    def marks(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """One number a text, in order. Raises ModelError."""
+        ...
+
+
 class BadVectors(ModelError):
     """The model answered, but with vectors that cannot be used; `rows` are their positions in the call.
 

@@ -34,20 +34,29 @@ from mnemic.errors import BadInput, MissingExtra, ModelError
 
 WEIGHTS = ("model.onnx", "onnx/model.onnx")
 MAX_TOKENS = 512
+SENTENCE = ("sentence_embedding", "last_hidden_state", "token_embeddings")
+"""The ready sentence vector if the model has one, else its token vectors."""
 HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+(@[\w.-]+)?")
 HUB_FILES = ["model.onnx*", "onnx/model.onnx*", "*.json", "1_Pooling/config.json"]
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
-    """What the files of a model folder say, read without loading the weights."""
+class Files:
+    """What every model folder has."""
 
-    name: str
     weights: Path
     tokenizer: Path
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What the files of an embedder's folder say, read without loading the weights."""
+
+    name: str
+    files: Files
     dim: int
     pooling: Literal["mean", "cls"]
-    max_tokens: int
     prefix: Prefix
 
     @property
@@ -63,34 +72,45 @@ class OnnxEmbedder:
     """
 
     def __init__(self, folder: str | Path, *, threads: int = 0, name: str | None = None) -> None:
-        for library in ("onnxruntime", "tokenizers"):
-            if find_spec(library) is None:
-                raise MissingExtra(f"{library} is not installed: pip install 'mnemic[onnx]'")
+        needed()
         self.model = read_model(Path(folder), name)
         self.identity = self.model.identity
         self.dim = self.model.dim
         self._threads = threads
         self._lock = Lock()
-        self._runner: _Runner | None = None
+        self._session: Session | None = None
 
     def __repr__(self) -> str:
         return f"OnnxEmbedder({self.identity!r})"
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
         with self._lock:
-            if self._runner is None:
-                self._runner = _Runner(self.model, self._threads)
-        run, prefix = self._runner.run, self.model.prefix
+            if self._session is None:
+                self._session = Session(self.model.files, self._threads, SENTENCE)
+        prefix = self.model.prefix
         if not texts:
             return np.empty((0, self.dim), np.float32)
-        raw = np.stack([run(clean(prefix.put(text, kind))) for text in texts])
+        raw = np.stack([self._vector(self._session, clean(prefix.put(text, kind))) for text in texts])
         return checked(unit(raw, self.dim), len(texts), self.dim)
 
+    def _vector(self, session: Session, text: str) -> Vectors:
+        answer = session.run(text)
+        if not answer.size:
+            return np.asarray(np.eye(1, self.dim)[0], np.float32)
+        if answer.ndim == 1:
+            return answer
+        # No padding, so the attention mask is all ones and its mean is the plain one.
+        pooled: Vectors = answer[0] if self.model.pooling == "cls" else answer.mean(axis=0)
+        return pooled
 
-class _Runner:
-    """A loaded tokenizer and session: one text in, its pooled vector out."""
 
-    def __init__(self, model: Model, threads: int) -> None:
+class Session:
+    """A loaded tokenizer and model: one text or one pair in, what the model says of it out.
+
+    `outputs` are the names of the output that is wanted, best first.
+    """
+
+    def __init__(self, files: Files, threads: int, outputs: Sequence[str]) -> None:
         import onnxruntime  # type: ignore[import-untyped]
         from tokenizers import Tokenizer
 
@@ -99,22 +119,23 @@ class _Runner:
         options.inter_op_num_threads = 1
         options.log_severity_level = 3
         try:
-            self._tokenizer: Any = Tokenizer.from_file(str(model.tokenizer))
+            self._tokenizer: Any = Tokenizer.from_file(str(files.tokenizer))
             self._session: Any = onnxruntime.InferenceSession(
-                str(model.weights), options, providers=["CPUExecutionProvider"]
+                str(files.weights), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # both libraries raise bare or private types
-            raise ModelError(f"cannot load the model at {str(model.weights.parent)!r}: {error}") from error
+            raise ModelError(f"cannot load the model at {str(files.weights.parent)!r}: {error}") from error
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(model.max_tokens)
+        self._tokenizer.enable_truncation(files.max_tokens)
         self._inputs = {put.name: _dtype(put.type) for put in self._session.get_inputs()}
-        self._output = _output([(put.name, len(put.shape or ())) for put in self._session.get_outputs()])
-        self._model = model
+        self._output = _output([(put.name, len(put.shape or ())) for put in self._session.get_outputs()], outputs)
+        self._folder = files.weights.parent
 
-    def run(self, text: str) -> Vectors:
-        encoding = self._tokenizer.encode(text)
+    def run(self, text: str, pair: str | None = None) -> Vectors:
+        """The output for a text, without the batch's dimension; empty for a text without tokens."""
+        encoding = self._tokenizer.encode(text, pair)
         if not encoding.ids:
-            return np.asarray(np.eye(1, self._model.dim)[0], np.float32)
+            return np.empty(0, np.float32)
         known = {
             "input_ids": encoding.ids,
             "attention_mask": encoding.attention_mask,
@@ -124,22 +145,24 @@ class _Runner:
         unknown = self._inputs.keys() - known.keys()
         if unknown:
             raise ModelError(
-                f"the model wants inputs {sorted(unknown)!r}, which no text embedder has: choose another"
+                f"the model wants inputs {sorted(unknown)!r}, which no text model has: choose another"
             )
         feed = {name: np.asarray([known[name]], dtype) for name, dtype in self._inputs.items()}
         try:
-            answer = np.asarray(self._session.run([self._output], feed)[0], np.float32)[0]
+            return np.asarray(np.asarray(self._session.run([self._output], feed)[0], np.float32)[0])
         except Exception as error:  # onnxruntime's own types derive from Exception alone
-            raise ModelError(f"the model {self._model.name!r} failed on a text: {error}") from error
-        if answer.ndim == 1:
-            return np.asarray(answer)
-        # No padding, so the attention mask is all ones and its mean is the plain one.
-        pooled: Vectors = answer[0] if self._model.pooling == "cls" else answer.mean(axis=0)
-        return pooled
+            raise ModelError(f"the model at {str(self._folder)!r} failed on a text: {error}") from error
 
 
-def read_model(folder: Path, name: str | None = None) -> Model:
-    """What the folder's files say. ModelError for what is missing, BadInput for values out of range."""
+def needed() -> None:
+    """Raise MissingExtra unless the libraries that run a model are installed."""
+    for library in ("onnxruntime", "tokenizers"):
+        if find_spec(library) is None:
+            raise MissingExtra(f"{library} is not installed: pip install 'mnemic[onnx]'")
+
+
+def read_files(folder: Path) -> Files:
+    """The files of a model folder. ModelError for what is missing."""
     weights = next((folder / path for path in WEIGHTS if (folder / path).is_file()), None)
     tokenizer = folder / "tokenizer.json"
     if weights is None or not tokenizer.is_file():
@@ -147,6 +170,17 @@ def read_model(folder: Path, name: str | None = None) -> Model:
         raise ModelError(
             f"the model folder {str(folder)!r} has no {missing}: give a folder with an ONNX export"
         )
+    limit = _limit(
+        _json(folder / "mnemic.json").get("max_tokens"),
+        _json(folder / "config.json").get("max_position_embeddings"),
+        _json(folder / "tokenizer_config.json").get("model_max_length"),
+    )
+    return Files(weights, tokenizer, limit)
+
+
+def read_model(folder: Path, name: str | None = None) -> Model:
+    """What the folder's files say. ModelError for what is missing, BadInput for values out of range."""
+    files = read_files(folder)
     if (folder / "2_Dense").exists():
         raise ModelError(
             f"the model in {str(folder)!r} has a dense layer after pooling, which is not supported"
@@ -160,15 +194,9 @@ def read_model(folder: Path, name: str | None = None) -> Model:
         )
     return Model(
         name=re.sub(r"[^\w./-]", "_", name),
-        weights=weights,
-        tokenizer=tokenizer,
+        files=files,
         dim=dim,
         pooling=_pooling(own, _json(folder / "1_Pooling" / "config.json")),
-        max_tokens=_limit(
-            own.get("max_tokens"),
-            config.get("max_position_embeddings"),
-            _json(folder / "tokenizer_config.json").get("model_max_length"),
-        ),
         prefix=_prefix(name, own, _json(folder / "config_sentence_transformers.json")),
     )
 
@@ -211,11 +239,18 @@ def fetch(name: str, *, download: bool, cache: Path | None = None) -> Path:
 
 def open_onnx(model: str | Path, *, download: bool = False, threads: int = 0) -> OnnxEmbedder:
     """An embedder for a folder, or for a hub name where no such folder exists."""
+    folder = located(model, download=download)
+    hub = isinstance(model, str) and not Path(model).expanduser().is_dir()
+    return OnnxEmbedder(folder, threads=threads, name=str(model) if hub else None)
+
+
+def located(model: str | Path, *, download: bool) -> Path:
+    """The folder that a setting names: itself, or that of a hub name where no such folder exists."""
     folder = Path(model).expanduser()
     if folder.is_dir():
-        return OnnxEmbedder(folder, threads=threads)
+        return folder
     if isinstance(model, str) and HUB_NAME.fullmatch(model):
-        return OnnxEmbedder(fetch(model, download=download), threads=threads, name=model)
+        return fetch(model, download=download)
     raise ModelError(
         f"{str(model)!r} is neither a folder nor a hub name such as 'intfloat/multilingual-e5-small'"
     )
@@ -270,10 +305,10 @@ def _dtype(said: str) -> type[np.integer[Any]]:
     return np.int32 if "int32" in said else np.int64
 
 
-def _output(outputs: list[tuple[str, int]]) -> str:
-    """The ready sentence vector if the model has one, else its token vectors, else whatever comes first."""
+def _output(outputs: list[tuple[str, int]], wishes: Sequence[str]) -> str:
+    """The first output that is wished for, else token vectors, else whatever comes first."""
     names = [name for name, _ in outputs]
-    for wish in ("sentence_embedding", "last_hidden_state", "token_embeddings"):
+    for wish in wishes:
         if wish in names:
             return wish
     return next((name for name, rank in outputs if rank == 3), names[0])

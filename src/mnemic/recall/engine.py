@@ -8,21 +8,23 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.clock import Clock, to_ms
-from mnemic.embed import Embedder
-from mnemic.errors import BadInput, ModelError
+from mnemic.embed import Embedder, Reranker
+from mnemic.embed.base import clean
+from mnemic.errors import BadInput, ModelError, StoreError
 from mnemic.ledger.served import NEXT, intact
 from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
 from mnemic.models.document import SHELVES
 from mnemic.recall.index import VectorIndex
+from mnemic.recall.rerank import SECONDS, Timed
 from mnemic.recall.score import SCORINGS, SHELF_WEIGHT, Array, Corpus, Pool, seed, structure
-from mnemic.recall.words import frequencies, matching, rarest
+from mnemic.recall.words import POSTINGS, frequencies, matching, rarest
 from mnemic.store import Found, Said, Store
 from mnemic.text.query import Query, read
 from mnemic.text.tokens import is_prefix, terms
@@ -39,7 +41,7 @@ TAIL = 0.3
 """What share of the floor the further hits must reach once the best is above it."""
 DUPLICATE = 0.85
 """Centred cosine at which two hits say the same (docs/calibration.md)."""
-FIRST_PERSON = re.compile(r"\b(i|my|me|mine|we|our|us)\b|我", re.IGNORECASE)
+FIRST_PERSON = re.compile(r"\b(i|my|me|mine|we|our|(?-i:[Uu]s))\b|我", re.IGNORECASE)
 SECOND_PERSON = re.compile(r"\b(you|your|yours)\b|你", re.IGNORECASE)
 ORIGINS = {"user": "user", "assistant": "agent", "tool": "tool", "function": "tool"}
 Fate = tuple[str, str]
@@ -47,7 +49,10 @@ Fate = tuple[str, str]
 BELOW: Fate = ("floor", "its score lies below the floor")
 RETURNED: Fate = ("returned", "it is in the answer")
 CROWDED: Fate = ("budget", "better hits filled the answer: ask for more nodes or characters")
-Reranker = Callable[[str, Sequence[str]], Sequence[float]]
+UNREACHED = "nothing reaches the floor: that it is not recorded does not mean it never happened"
+UNFIT = "nothing of what was found could be shown: ask for more nodes or characters"
+Ids = NDArray[np.int64]
+NONE: Ids = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(slots=True)
@@ -95,19 +100,28 @@ class _Run:
     vector_rank: dict[int, int] = field(default_factory=dict)
     lexical_rank: dict[int, int] = field(default_factory=dict)
     phrases: set[int] = field(default_factory=set)
+    prefixed: dict[str, set[int]] = field(default_factory=dict)
+    """By prefix term, the nodes that hold a term which begins so."""
     df: dict[str, int] = field(default_factory=dict)
     forgotten: dict[str, int] = field(default_factory=dict)
-    among: dict[str, NDArray[np.int64] | None] = field(default_factory=dict)
+    among: dict[str, Ids | None] = field(default_factory=dict)
     """By shelf, the only nodes that may answer, where the scope is narrow."""
+    without: dict[str, Ids] = field(default_factory=dict)
+    """By shelf, nodes that were forgotten."""
     refused: dict[str, str] = field(default_factory=dict)
 
 
 class Recall:
     """Answers questions from one home. Safe to call from several threads."""
 
-    def __init__(self, store: Store, embedder: Embedder, clock: Clock, reranker: Reranker | None = None) -> None:
-        self._store, self._embedder, self._clock, self._reranker = store, embedder, clock, reranker
+    def __init__(
+        self, store: Store, embedder: Embedder, clock: Clock, reranker: Reranker | None = None, *,
+        rerank_seconds: float = SECONDS,
+    ) -> None:  # fmt: skip
+        self._store, self._embedder, self._clock = store, embedder, clock
+        self._reranker = Timed(reranker, rerank_seconds) if reranker else None
         self._indexes: dict[tuple[str, str], VectorIndex] = {}
+        self._hidden_ids: dict[tuple[str, str], tuple[list[str], Ids]] = {}
 
     def ask(
         self, ns: str, question: str, *, scope: Scope | None = None, budget: Budget | None = None,
@@ -118,10 +132,21 @@ class Recall:
             raise BadInput(f"scoring {scoring!r} is unknown: {' or '.join(SCORINGS)}")
         now = self._clock.now()
         run = _Run(ns, read(question, now), scope or Scope(), scoring, to_ms(now))
-        run.scope = _narrowed(run.scope, run.query)
         if not question.strip():
             return self._answer(run, (), reason="the question is empty")
-        budget = budget or Budget()
+        try:
+            if run.query.path and not self._stands(ns, run.query.path):
+                run.query = read(question, now, paths=False)
+            run.scope = _narrowed(run.scope, run.query)
+            return self._asked(run, question, budget or Budget(), why_not)
+        except StoreError as error:
+            run.degraded.append(f"memory cannot be read: {error}")
+            return self._answer(run, (), reason=run.degraded[-1])
+
+    def _stands(self, ns: str, path: str) -> bool:
+        return any(self._store.nodes_within(ns, below=path, limit=1, shelf=shelf) for shelf in SHELVES)
+
+    def _asked(self, run: _Run, question: str, budget: Budget, why_not: Sequence[str]) -> Answer:
         started = time.perf_counter()
         units = self._units(run, self._candidates(run))
         started = _lap(run, "candidates", started)
@@ -129,22 +154,22 @@ class Recall:
         order = self._opened(run, units, _ordered(total, units), max(RERANKED, 4 * budget.nodes))
         if not order:
             return self._answer(run, (), reason=self._nothing(run), why_not=self._why(run, why_not, units, {}, total))
-        order, total = self._rerank(run, question, units, order, total)
+        order = self._rerank(run, question, units, order)
         started = _lap(run, "score", started)
         good = self._good(run, total, parts, order)
         chosen, dropped = self._diverse(run, units, good, budget)
-        hits, omitted = self._fit(run, units, chosen, total, parts, budget)
+        hits = self._fit(run, units, chosen, total, parts, budget)
         _lap(run, "select", started)
-        kept = set(good)
-        fate: dict[int, Fate] = {place: BELOW for place in order if place not in kept}
-        fate |= {place: ("diversity", why) for place, why in dropped.items()}
-        shown = {hit.path for hit in hits}
-        fate |= {place: RETURNED for place in chosen if units[place].best.path in shown}
-        reason = None if hits else "nothing reaches the floor: that it is not recorded does not mean it never happened"
-        left = max(0, len(good) - len(dropped) - len(hits)) if hits else omitted
-        return replace(
-            self._answer(run, hits, reason=reason, why_not=self._why(run, why_not, units, fate, total)), omitted=left
-        )
+        fate: dict[int, Fate] = {}
+        if why_not:
+            fate = self._fates(run, total, parts, good)
+            fate |= {place: ("diversity", why) for place, why in dropped.items()}
+            shown = {hit.path for hit in hits}
+            fate |= {place: RETURNED for place in chosen if units[place].best.path in shown}
+        reason = None if hits else UNFIT if good else UNREACHED
+        why = self._why(run, why_not, units, fate, total)
+        left = max(0, len(good) - len(dropped) - len(hits))
+        return replace(self._answer(run, hits, reason=reason, why_not=why), omitted=left)
 
     def _answer(
         self, run: _Run, hits: Sequence[Hit], *, reason: str | None, why_not: tuple[WhyNot, ...] = ()
@@ -173,7 +198,7 @@ class Recall:
         said: list[Said] = []
         started = _lap(run, "prepare", started)
         for shelf in SHELVES:
-            run.among[shelf] = self._among(run, shelf)
+            run.among[shelf], run.without[shelf] = self._among(run, shelf), self._without(run, shelf)
             ids = self._nearest(run, shelf) | self._matching(run, shelf)
             started = _lap(run, "find", started)
             places = self._store.places(run.ns, sorted(ids), shelf) if ids else {}
@@ -188,15 +213,27 @@ class Recall:
             started = _lap(run, "widen", started)
         return found, said
 
-    def _among(self, run: _Run, shelf: str) -> NDArray[np.int64] | None:
+    def _among(self, run: _Run, shelf: str) -> Ids | None:
         scope = run.scope
-        if scope.within is None and scope.context is None and scope.since is None and scope.until is None:
+        if not scope.kinds and (scope.within, scope.context, scope.since, scope.until, scope.as_of) == (None,) * 5:
             return None
         ids = self._store.nodes_within(
-            run.ns, below=scope.within or "", context=scope.context, since=scope.since, until=scope.until,
-            limit=NARROW + 1, shelf=shelf,
+            run.ns, below=scope.within or "", context=scope.context, kinds=scope.kinds, since=scope.since,
+            until=scope.until, known=scope.as_of, limit=NARROW + 1, shelf=shelf,
         )  # fmt: skip
         return np.array(ids, dtype=np.int64) if len(ids) <= NARROW else None
+
+    def _without(self, run: _Run, shelf: str) -> Ids:
+        """The nodes of what was forgotten: they must not crowd out what may answer."""
+        if "archive" in run.scope.tiers:
+            return NONE
+        paths = sorted(path for path, at in run.forgotten.items() if at <= _moment(run))
+        known = self._hidden_ids.get((run.ns, shelf))
+        if known is None or known[0] != paths:
+            within = self._store.nodes_within
+            ids = [node for path in paths for node in within(run.ns, below=path, limit=NARROW, shelf=shelf)]
+            known = self._hidden_ids[run.ns, shelf] = (paths, np.unique(np.array(ids, dtype=np.int64)))
+        return known[1]
 
     def _query_vector(self, run: _Run) -> NDArray[np.float32] | None:
         try:
@@ -212,7 +249,7 @@ class Recall:
     def _nearest(self, run: _Run, shelf: str) -> set[int]:
         if run.vector is None:
             return set()
-        ids = run.vectors[shelf].nearest(run.vector, VECTOR_K, run.among[shelf]).tolist()
+        ids = run.vectors[shelf].nearest(run.vector, VECTOR_K, run.among[shelf], run.without[shelf]).tolist()
         run.vector_rank |= {node: place for place, node in enumerate(ids)}
         return set(ids)
 
@@ -229,12 +266,18 @@ class Recall:
         counts = self._store.document_frequencies(run.ns, words, shelf)
         for word, count in counts.items():
             run.df[word] = run.df.get(word, 0) + count
-        chosen = {word: counts[word] for word in rarest(counts)}
-        ids = matching(self._store, run.ns, chosen, LEXICAL_K, shelf, run.among[shelf])
+        ids = matching(self._store, run.ns, counts, LEXICAL_K, shelf, run.among[shelf], run.without[shelf])
         run.lexical_rank |= {node: place for place, node in enumerate(ids)}
+        for word in filter(is_prefix, rarest(counts)):
+            run.prefixed.setdefault(word, set()).update(self._store.postings(run.ns, word, shelf))
+        found = set(ids)
         for phrase in run.query.phrases:
-            run.phrases |= set(self._store.phrase(run.ns, list(phrase), LEXICAL_K, shelf))
-        return set(ids) | run.phrases
+            holders = set(self._store.phrase(run.ns, list(phrase), POSTINGS, shelf)) - set(run.without[shelf].tolist())
+            among = run.among[shelf]
+            holders &= holders if among is None else set(among.tolist())
+            run.phrases |= holders
+            found |= set(sorted(holders)[-LEXICAL_K:])
+        return found
 
     # units
 
@@ -296,10 +339,9 @@ class Recall:
         if not run.forgotten or "archive" in run.scope.tiers:
             return None
         path = item.path
-        moment = run.now if run.scope.as_of is None else run.scope.as_of
         while path:
             at = run.forgotten.get(path)
-            if at is not None and at <= moment:
+            if at is not None and at <= _moment(run):
                 return f"it was forgotten ({path})"
             path = path.rpartition("/")[0]
         return None
@@ -319,7 +361,8 @@ class Recall:
         tf = frequencies([unit.terms for unit in units], words)
         for column, word in enumerate(words):
             if is_prefix(word):
-                tf[:, column] = [float(any(node in run.lexical_rank for node in unit.ids)) for unit in units]
+                holders = run.prefixed.get(word, set())
+                tf[:, column] = [float(not holders.isdisjoint(unit.ids)) for unit in units]
         group = _numbered([unit.key[0] for unit in units])
         place = np.array([unit.key[1] for unit in units], dtype=np.int64)
         pool = Pool(
@@ -379,19 +422,17 @@ class Recall:
 
     # selection
 
-    def _rerank(
-        self, run: _Run, question: str, units: list[Unit], order: list[int], total: Array
-    ) -> tuple[list[int], Array]:
-        if self._reranker is None or not order:
-            return order, total
+    def _rerank(self, run: _Run, question: str, units: list[Unit], order: list[int]) -> list[int]:
+        if self._reranker is None:
+            return order
         first = order[:RERANKED]
         try:
-            marks = self._reranker(question, [self._text(run, units[place].best) for place in first])
-        except (ModelError, TimeoutError) as error:
+            marks = self._reranker.marks(question, [self._text(run, units[place].best) for place in first])
+        except ModelError as error:
             run.degraded.append(f"not reranked: {error}")
-            return order, total
-        ranked = [place for _, place in sorted(zip(marks, first, strict=True), key=lambda pair: (-pair[0], pair[1]))]
-        return ranked + order[RERANKED:], total
+            return order
+        ranked = [place for _, place in sorted(zip(marks, first, strict=True), key=lambda pair: -pair[0])]
+        return ranked + order[RERANKED:]
 
     def _good(self, run: _Run, total: Array, parts: dict[str, Array], order: list[int]) -> list[int]:
         """What may be returned: nothing unless the best reaches the floor, then all that is not far below it."""
@@ -405,6 +446,12 @@ class Recall:
         own = parts["lexical"] + parts["window"] + parts["reply"] + parts["phrase"]
         return [place for place in order if plain[place] >= TAIL * floor and (own[place] > 0 or not counting)]
 
+    def _fates(self, run: _Run, total: Array, parts: dict[str, Array], good: list[int]) -> dict[int, Fate]:
+        """Which units lie below the floor, those included that were never looked at for the answer."""
+        every = list(range(len(total)))
+        above = set(self._good(run, total, parts, every)) if good else set[int]()
+        return {place: BELOW for place in every if place not in above}
+
     def _diverse(
         self, run: _Run, units: list[Unit], order: list[int], budget: Budget
     ) -> tuple[list[int], dict[int, str]]:
@@ -416,7 +463,7 @@ class Recall:
         for place in order:
             if len(chosen) >= budget.nodes:
                 break
-            twin = next((other for other in chosen if self._same(units[place].best, units[other].best, vectors)), None)
+            twin = next((other for other in chosen if self._same(run, units[place].best, units[other].best, vectors)), None)
             if twin is None:
                 chosen.append(place)
             else:
@@ -433,18 +480,21 @@ class Recall:
             found |= dict(zip(ids, run.vectors[shelf].vectors(ids), strict=True))
         return found
 
-    def _same(self, a: Found, b: Found, vectors: dict[int, NDArray[np.float32]]) -> bool:
+    def _same(self, run: _Run, a: Found, b: Found, vectors: dict[int, NDArray[np.float32]]) -> bool:
         if a.text_id == b.text_id and a.start < b.reach and b.start < a.reach:
             return True
         if a.terms == b.terms and a.speaker == b.speaker:
             return True
-        return a.id in vectors and b.id in vectors and bool(vectors[a.id] @ vectors[b.id] >= DUPLICATE)
+        if a.id not in vectors or b.id not in vectors:
+            return False
+        level = max(run.vectors[item.shelf].level for item in (a, b))
+        return bool(vectors[a.id] @ vectors[b.id] >= level + (1 - level) * DUPLICATE)
 
     def _fit(
         self, run: _Run, units: list[Unit], chosen: list[int], total: Array, parts: dict[str, Array], budget: Budget
-    ) -> tuple[list[Hit], int]:
+    ) -> list[Hit]:
         hits: list[Hit] = []
-        room, omitted = budget.chars, 0
+        room = budget.chars
         for place in chosen:
             item = units[place].best
             text = self._served(run, item)
@@ -453,7 +503,6 @@ class Recall:
             if len(text) > budget.node_chars:
                 text = text[: max(1, budget.node_chars - 1)].rstrip() + "…"
             if len(text) > room:
-                omitted += 1
                 continue
             room -= len(text)
             signals = {name: float(values[place]) for name, values in parts.items()}
@@ -461,7 +510,7 @@ class Recall:
                 Hit(item.path, item.kind, item.title or item.document_title, text, float(total[place]), signals,
                     item.session, item.created_at, self._tier(run, item), item.shelf, _origin(item), item.speaker)
             )  # fmt: skip
-        return hits, omitted
+        return hits
 
     def _tier(self, run: _Run, item: Found) -> str:
         return "archive" if any(item.path == p or item.path.startswith(p + "/") for p in run.forgotten) else "active"
@@ -485,19 +534,24 @@ class Recall:
         return tuple(self._why_one(run, path, units, fate, total) for path in paths)
 
     def _why_one(self, run: _Run, path: str, units: list[Unit], fate: dict[int, Fate], total: Array) -> WhyNot:
+        path = clean(path)
         node, document = self._store.node(run.ns, path), self._store.document(run.ns, path)
         if node is None and document is None:
             return WhyNot(path, "unknown", "nothing stands at this path")
-        home = node.document if node else document.id if document else 0
-        tree = self._store.nodes(run.ns, home, document.shelf if document else "hot")
+        document = document or (self._store.document_by_id(run.ns, node.document) if node else None)
+        tree = self._store.nodes(run.ns, document.id, document.shelf) if document else []
         below = {item.id for item in tree if item.path == path or item.path.startswith(path + "/")}
         above = {item.id for item in tree if path.startswith(item.path + "/")}
         places = [place for place, unit in enumerate(units) if below & set(unit.every)]
         places = places or [place for place, unit in enumerate(units) if above & set(unit.every)]
         if not places:
+            found = self._store.found(run.ns, sorted(below), document.shelf) if document else []
+            reasons = [_outside(item, run.scope) or self._hidden(run, item) for item in found if item.size]
+            if reasons and reasons[0] and all(reasons):
+                return WhyNot(path, "scope", reasons[0])
             where = f"first {VECTOR_K} by meaning nor the first {LEXICAL_K} by words"
             return WhyNot(path, "candidates", f"it is neither among the {where}")
-        place = max(places, key=lambda one: float(total[one]))
+        place = max(places, key=lambda one: (fate.get(one) == RETURNED, float(total[one])))
         unit, signals = units[place], {"score": float(total[place])}
         self._read(run, [unit])
         if unit.shown is None:
@@ -511,7 +565,14 @@ def _part(item: Found, body: str | None) -> str:
 
 
 def _narrowed(scope: Scope, query: Query) -> Scope:
-    return replace(scope, within=query.path) if query.path and scope.within is None else scope
+    within = (query.path if scope.within is None else scope.within) or ""
+    context = None if scope.context is None else clean(scope.context)
+    return replace(scope, within=clean(within).rstrip("/") or None, context=context)
+
+
+def _moment(run: _Run) -> int:
+    """The moment as of which is asked, in ms."""
+    return run.now if run.scope.as_of is None else run.scope.as_of
 
 
 def _lap(run: _Run, name: str, started: float) -> float:
@@ -572,7 +633,7 @@ def _in_time(query: Query, units: list[Unit]) -> Array:
 
 def _outside(item: Found, scope: Scope) -> str | None:
     """Why a node lies outside the scope, or None."""
-    if scope.within and not (item.path == scope.within or item.path.startswith(scope.within.rstrip("/") + "/")):
+    if scope.within and not (item.path == scope.within or item.path.startswith(scope.within + "/")):
         return f"it does not lie below {scope.within}"
     if scope.context is not None and item.context != scope.context:
         return f"its context is {item.context!r}"

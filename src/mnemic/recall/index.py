@@ -25,6 +25,7 @@ from mnemic.store import Store
 
 Floats = NDArray[np.float32]
 Ids = NDArray[np.int64]
+NONE: Ids = np.zeros(0, dtype=np.int64)
 FEW = 64
 BATCH = 20_000
 KEPT = 50_000
@@ -32,14 +33,15 @@ KEPT = 50_000
 
 
 class VectorIndex:
-    """One namespace, one embedder, one shelf."""
+    """One namespace, one embedder, one shelf. Safe to call from several threads."""
 
     def __init__(self, store: Store, namespace: str, identity: str, dim: int, shelf: str = "hot") -> None:
         self._store, self._ns, self._dim, self._shelf = store, namespace, dim, shelf
         self._embedder = store.embedder(identity, dim).id
         known = calibration_of(identity)
-        self._level = known.mean if known else 0.0
-        self._guard = threading.Lock()
+        self._known_level = known.mean if known else 0.0
+        self._guard = threading.RLock()
+        self._removed = 0
         self._reset(None)
 
     def _reset(self, coder: Coder | None) -> None:
@@ -55,10 +57,14 @@ class VectorIndex:
         """Their distances from the mean."""
 
     def refresh(self) -> None:
-        """Take in what came since the last time."""
+        """Take in what came since the last time, and let go of what went."""
         with self._guard:
+            removed = self._store.lexicon(self._ns)[2]
+            if removed != self._removed:
+                # Vectors of earlier revisions would crowd out those of the present one.
+                self._removed, self._stamp, self._loose, self._known = removed, self._sealed, _Rows(self._dim), {}
             # Codes are made of vectors that came: without new ones there is nothing new.
-            if self._stamp and not self._store.vectors_after(self._ns, self._embedder, self._stamp, 1, shelf=self._shelf):
+            elif self._stamp and not self._store.vectors_after(self._ns, self._embedder, self._stamp, 1, shelf=self._shelf):
                 return
             known = self._store.coder(self._ns, self._embedder, self._shelf)
             mean = known[1] if known else b""
@@ -92,20 +98,27 @@ class VectorIndex:
             return self._coder.mean
         return self._loose.mean if len(self._loose) >= FEW else np.zeros(self._dim, dtype=np.float32)
 
+    @property
+    def level(self) -> float:
+        """The cosine of unrelated texts: 0 once a mean is taken off, before that what is known of the embedder."""
+        return self._known_level if self._coder is None and len(self._loose) < FEW else 0.0
+
     def cosines(self, query: Floats, ids: Sequence[int]) -> Floats:
         """Centred cosines of the query with some nodes; NaN where a node has no vector."""
-        rows, have = self._rows(ids)
-        found = np.full(len(ids), np.nan, dtype=np.float32)
-        if have.any():
-            found[have] = self._compare(query, rows)
-        return found
+        with self._guard:
+            rows, have = self._rows(ids)
+            found = np.full(len(ids), np.nan, dtype=np.float32)
+            if have.any():
+                found[have] = self._compare(query, rows)
+            return found
 
     def vectors(self, ids: Sequence[int]) -> Floats:
         """Centred unit vectors, shape (n, dim); zeros where a node has none."""
-        rows, have = self._rows(ids)
-        found = np.zeros((len(ids), self._dim), dtype=np.float32)
-        found[have] = (rows - self.mean) / _lengths(rows, self.mean)[:, None]
-        return found
+        with self._guard:
+            rows, have = self._rows(ids)
+            found = np.zeros((len(ids), self._dim), dtype=np.float32)
+            found[have] = (rows - self.mean) / _lengths(rows, self.mean)[:, None]
+            return found
 
     def _rows(self, ids: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
         """The full vectors of those nodes that have one, and which they are."""
@@ -120,20 +133,23 @@ class VectorIndex:
         have = np.array([node in known for node in ids], dtype=bool)
         return matrix([known[node] for node in ids if node in known], self._dim), have
 
-    def nearest(self, query: Floats, k: int, among: Ids | None = None) -> Ids:
-        """The ids of the k nodes closest to the query, best first; `among`: of these nodes only."""
+    def nearest(self, query: Floats, k: int, among: Ids | None = None, without: Ids = NONE) -> Ids:
+        """The ids of the k nodes closest to the query, best first; `among`: of these only; `without`: none of these."""
         if k < 1:
-            return np.zeros(0, dtype=np.int64)
-        if among is not None:
-            ids = among
-        elif self._coder is None:
-            return _top(self._loose.ids, self._scan(query), k)
-        else:
-            few = nearest(self._codes, query, self._coder, max(k, candidates(sum(map(len, self._coded)))))
-            loose = _top(self._loose.ids, self._scan(query), k)
-            coded = np.concatenate([*self._coded, np.zeros(0, dtype=np.int64)])[few]
-            ids = np.concatenate([coded[coded > 0], loose])  # 0 stands where one was erased
-        return _top(ids, self.cosines(query, ids.tolist()), k)
+            return NONE
+        with self._guard:
+            ids = self._likely(query, k + len(without)) if among is None else among
+            ids = ids[~np.isin(ids, without)]
+            return _top(ids, self.cosines(query, ids.tolist()), k)
+
+    def _likely(self, query: Floats, k: int) -> Ids:
+        """Nodes among which the k nearest are."""
+        loose = _top(self._loose.ids, self._scan(query), k)
+        if self._coder is None:
+            return loose
+        few = nearest(self._codes, query, self._coder, max(k, candidates(sum(map(len, self._coded)))))
+        coded = np.concatenate([*self._coded, NONE])[few]
+        return np.concatenate([coded[coded > 0], loose])  # 0 stands where one was erased
 
     def _scan(self, query: Floats) -> Floats:
         """Centred cosines with all vectors that are held."""
@@ -142,10 +158,7 @@ class VectorIndex:
         return self._cosines(query, self._loose.vectors, self._lengths)
 
     def _compare(self, query: Floats, rows: Floats) -> Floats:
-        scores = self._cosines(query, rows, _lengths(rows, self.mean))
-        if self._coder is None and len(self._loose) < FEW and self._level:
-            scores = (scores - self._level) / (1 - self._level)
-        return scores
+        return (self._cosines(query, rows, _lengths(rows, self.mean)) - self.level) / (1 - self.level)
 
     def _cosines(self, query: Floats, rows: Floats, lengths: Floats) -> Floats:
         """Centred cosines without a centred copy of the rows: (v - m)(q - m) = v(q - m) - m(q - m)."""

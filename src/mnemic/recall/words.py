@@ -22,6 +22,9 @@ POSTINGS = 30_000
 """Entries of the index that are read for a question: the rarest terms come first."""
 SHORT = 4
 """The short list is so many times what is asked for."""
+FULL = 10_000
+"""So few nodes are ranked each, by all terms: a scope must not lose a text because its words are common elsewhere."""
+NONE: Ids = np.zeros(0, dtype=np.int64)
 
 
 def rarest(counts: Mapping[str, int], limit: int = POSTINGS) -> list[str]:
@@ -36,30 +39,42 @@ def rarest(counts: Mapping[str, int], limit: int = POSTINGS) -> list[str]:
 
 
 def matching(
-    store: Store, ns: str, counts: Mapping[str, int], k: int, shelf: str = "hot", among: Ids | None = None
-) -> list[int]:
-    """The k best nodes for terms that occur in `counts` nodes each, best first; `among`: of these nodes only."""
-    words = list(counts)
+    store: Store, ns: str, counts: Mapping[str, int], k: int, shelf: str = "hot", among: Ids | None = None,
+    without: Ids = NONE,
+) -> list[int]:  # fmt: skip
+    """The k best nodes for terms that occur in `counts` nodes each, best first.
+
+    `among`: of these nodes only; `without`: none of these. The terms are cut to the rarest within `POSTINGS`, unless
+    `among` is so few that they need no index.
+    """
+    each = among is not None and len(among) <= FULL
+    words = [word for word, count in counts.items() if count] if each else rarest(counts)
     if not words or k < 1:
         return []
     n, size, _ = store.lexicon(ns)
     idf = rarity(n, np.array([counts[word] for word in words], dtype=float))
-    lists = [store.postings(ns, word, shelf) for word in words]
-    ids, owner = np.unique(np.concatenate(lists), return_inverse=True)
-    mass = np.bincount(owner, np.repeat(idf, [len(one) for one in lists]), minlength=len(ids))
-    if among is not None:
-        mass[~np.isin(ids, among)] = 0
-    short = np.lexsort((-ids, -mass))[: SHORT * k]
-    ids = ids[short[mass[short] > 0]]
+    holders = {word: store.postings(ns, word, shelf) for word in words if is_prefix(word) or not each}
+    ids = among if among is not None and each else _short([holders[word] for word in words], idf, SHORT * k, among, without)
+    ids = ids[~np.isin(ids, without)]
     found = store.terms(ns, ids.tolist(), shelf)
     have = [node for node in ids.tolist() if node in found]
     tf = frequencies([found[node] for node in have], words)
     for column, word in enumerate(words):
         if is_prefix(word):  # a node's terms are hashes, so only the index knows what begins so
-            tf[:, column] = np.isin(have, lists[column])
+            tf[:, column] = np.isin(have, holders[word])
     length = np.array([len(found[node]) // 4 for node in have], dtype=float)
     scores = bm25(tf, length / max(size / max(n, 1), 1e-9), idf, 0.6)
-    return [have[place] for place in np.lexsort((-np.array(have), -scores))[:k].tolist()]
+    order = np.lexsort((-np.array(have, dtype=np.int64), -scores))[:k]
+    return [have[place] for place in order.tolist() if scores[place] > 0]
+
+
+def _short(lists: Sequence[Ids], idf: Array, limit: int, among: Ids | None, without: Ids) -> Ids:
+    """The nodes with the most rarity mass of the terms they hold, newest first where it is equal."""
+    ids, owner = np.unique(np.concatenate(lists), return_inverse=True)
+    mass = np.bincount(owner, np.repeat(idf, [len(one) for one in lists]), minlength=len(ids))
+    allowed = ~np.isin(ids, without) & (True if among is None else np.isin(ids, among))
+    short = np.lexsort((-ids, -mass, ~allowed))[:limit]
+    return ids[short[allowed[short]]]
 
 
 def frequencies(blobs: Sequence[bytes], words: Sequence[str]) -> Array:

@@ -245,10 +245,13 @@ class Nodes(Shelves):
         return dict(self.shelf(shelf).rows(sql, (self.space(ns),)))
 
     def nodes_within(
-        self, ns: str, *, below: str = "", context: str | None = None, since: int | None = None,
-        until: int | None = None, limit: int, shelf: str = "hot",
+        self, ns: str, *, below: str = "", context: str | None = None, kinds: Sequence[str] = (),
+        since: int | None = None, until: int | None = None, known: int | None = None, limit: int, shelf: str = "hot",
     ) -> list[int]:  # fmt: skip
-        """Nodes with words of their own that lie below a path, in a context, within a time in ms; at most `limit`."""
+        """Nodes with words of their own that lie below a path, in a context, of a kind, within a time in ms, known then.
+
+        At most `limit`; and more than these where a condition holds for `limit` documents.
+        """
         conditions: list[str] = ["ns=?", "size>0"]
         bindings: list[object] = [self.space(ns)]
         if below:
@@ -260,12 +263,24 @@ class Nodes(Shelves):
         if until is not None:
             conditions.append("created_at<?")
             bindings.append(until)
-        if context is not None:
-            sql = "SELECT id FROM documents WHERE ns=? AND context=?"
-            homes = in_list(number for (number,) in self.hot.rows(sql, (self.space(ns), context)))
-            conditions.append(f"document IN ({homes})")
+        marks = ",".join("?" * len(kinds))
+        for wanted, sql, also, values in (
+            (context is not None, "context=?", "", [context]),
+            (known is not None, "recorded_at<=?", "created_at<=? OR ", [known]),
+            (bool(kinds), f"kind IN ({marks})", f"kind IN ({marks}) OR ", [*kinds]),
+        ):
+            homes = self._homes(ns, sql, values, limit) if wanted else None
+            if homes is not None:
+                conditions.append(f"({also}document IN ({homes}))")
+                bindings += values if also else []
         sql = f"SELECT id FROM nodes WHERE {' AND '.join(conditions)} LIMIT ?"
         return [number for (number,) in self.shelf(shelf).rows(sql, (*bindings, limit))]
+
+    def _homes(self, ns: str, condition: str, values: Sequence[object], limit: int) -> str | None:
+        """The documents of which a condition holds, for an IN clause; `None` where there are too many to name."""
+        sql = f"SELECT id FROM documents WHERE ns=? AND {condition} LIMIT ?"
+        rows = self.hot.rows(sql, (self.space(ns), *values, limit))
+        return in_list(number for (number,) in rows) if len(rows) < limit else None
 
     def phrase(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[int]:
         """Nodes that hold the terms one after the other."""
