@@ -268,8 +268,8 @@ class Recall:
             run.df[word] = run.df.get(word, 0) + count
         ids = matching(self._store, run.ns, counts, LEXICAL_K, shelf, run.among[shelf], run.without[shelf])
         run.lexical_rank |= {node: place for place, node in enumerate(ids)}
-        for word in filter(is_prefix, rarest(counts)):
-            run.prefixed.setdefault(word, set()).update(self._store.postings(run.ns, word, shelf))
+        for word in filter(is_prefix, rarest(counts, POSTINGS)):
+            run.prefixed.setdefault(word, set()).update(self._store.postings(run.ns, word, shelf).tolist())
         found = set(ids)
         for phrase in run.query.phrases:
             holders = set(self._store.phrase(run.ns, list(phrase), POSTINGS, shelf)) - set(run.without[shelf].tolist())
@@ -546,9 +546,9 @@ class Recall:
         places = places or [place for place, unit in enumerate(units) if above & set(unit.every)]
         if not places:
             found = self._store.found(run.ns, sorted(below), document.shelf) if document else []
-            reasons = [_outside(item, run.scope) or self._hidden(run, item) for item in found if item.size]
-            if reasons and reasons[0] and all(reasons):
-                return WhyNot(path, "scope", reasons[0])
+            spoken = [item for item in found if item.size]
+            if spoken and not any([self._allowed(run, item) for item in spoken]):
+                return WhyNot(path, "scope", run.refused[spoken[0].path])
             where = f"first {VECTOR_K} by meaning nor the first {LEXICAL_K} by words"
             return WhyNot(path, "candidates", f"it is neither among the {where}")
         place = max(places, key=lambda one: (fate.get(one) == RETURNED, float(total[one])))

@@ -27,7 +27,7 @@ FULL = 10_000
 NONE: Ids = np.zeros(0, dtype=np.int64)
 
 
-def rarest(counts: Mapping[str, int], limit: int = POSTINGS) -> list[str]:
+def rarest(counts: Mapping[str, int], limit: int) -> list[str]:
     """The rarest terms whose nodes together stay within the limit; the rarest one always."""
     chosen: list[str] = []
     total = 0
@@ -48,7 +48,7 @@ def matching(
     `among` is so few that they need no index.
     """
     each = among is not None and len(among) <= FULL
-    words = [word for word, count in counts.items() if count] if each else rarest(counts)
+    words = [word for word, count in counts.items() if count] if each else rarest(counts, POSTINGS)
     if not words or k < 1:
         return []
     n, size, _ = store.lexicon(ns)
