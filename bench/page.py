@@ -1,6 +1,6 @@
 """The page of all retrieval figures, docs/benchmarks.md: `python -m bench.page`.
 
-    MNEMIC_MODEL_DIR=DIR python -m bench.page [--locomo F] [--longmemeval F [--haystacks F]] [--beam F] [--cmrc F]
+    MNEMIC_MODEL_DIR=DIR python -m bench.page [--locomo F] [--longmemeval F [--haystacks F]] [--beam F] [--cmrc F] [--only SET]
 
 Measures the sets whose paths are given, with the model in MNEMIC_MODEL_DIR and with hashing, keeps the figures in
 bench/results/retrieval.json and writes the page from there. Without a path it only writes the page.
@@ -38,10 +38,14 @@ Results = dict[str, dict[str, Any]]
 
 
 def main() -> None:
-    options = arguments(__doc__).parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--only", choices=TITLES, help="measure only this set; another lends its questions")
+    options = parser.parse_args()
     results: Results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     sets = chosen(options)
     for name, collections in sets.items():
+        if options.only not in (None, name):
+            continue
         foreign = sets.get(ELSEWHERE.get(name, "locomo"), ())
         results[name] = {"size": size(collections)} | {
             short: measured(collections, foreign, _embedder(kind, options.vectors)) for kind, short in SHORT.items()
@@ -229,7 +233,7 @@ parts are taken off with the floor open: compare with `no floor`. `lexical` is B
 ABSTENTION = """## When nothing is known
 
 Share of questions that get no hit at all: of its own questions it should be none, of the others all. At most 400 of a kind
-and collection are asked; a set of one collection is cut into halves, each asked the questions of the other. The
+are asked of a set, drawn evenly; a set of one collection is cut into halves, each asked the questions of the other. The
 questions of another set: LongMemEval's for BEAM, BEAM's for LoCoMo, LoCoMo's for the rest. Those without answer are
 LoCoMo's category 5, LongMemEval's `_abs` and BEAM's `abstention`: they speak of things that are there, and only
 reading the hits can tell. The floor is a filter of noise, not a test of truth."""
