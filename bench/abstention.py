@@ -7,12 +7,11 @@ each asked the questions of the other.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bench.retrieval import Collection, Home
+from bench.retrieval import Collection, Home, drawn
 
 SAMPLE = 400
 """Questions of a kind that are asked of a set at most, spread over its collections and drawn evenly."""
@@ -47,8 +46,3 @@ def refusals(homes: Sequence[Home], elsewhere: Sequence[Collection]) -> dict[str
 
 def texts(collections: Iterable[Collection]) -> list[str]:
     return [question.text for collection in collections for question in collection.questions]
-
-
-def drawn(questions: Sequence[str], most: int) -> Sequence[str]:
-    """At most so many of the questions, at even steps."""
-    return questions[:: max(1, math.ceil(len(questions) / most))]

@@ -229,7 +229,8 @@ elsewhere; differences under about .02 (.04 on BEAM) are noise."""
 ABLATION = """## What each part is worth
 
 R@5/R@10 with e5, by the product's own scoring with one part taken off its sum. The floor was set for the whole sum, so the
-parts are taken off with the floor open: compare with `no floor`. `lexical` is BM25 of the turn itself."""
+parts are taken off with the floor open: compare with `no floor`. `lexical` is BM25 of the turn itself. Of CMRC's
+questions every fourth is asked."""
 ABSTENTION = """## When nothing is known
 
 Share of questions that get no hit at all: of its own questions it should be none, of the others all. At most 400 of a kind

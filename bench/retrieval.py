@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,6 +50,7 @@ STOP = frozenset(
     )
 )
 
+T = TypeVar("T")
 Ranking = Sequence[str]
 Ask = Callable[[str], Ranking]
 Metrics = dict[str, float]
@@ -216,8 +217,15 @@ def measure(homes: Sequence[Home], embedder: Kept, scoring: str = "structure") -
     }
 
 
-def grades(collection: Collection, ask: Ask) -> list[Metrics]:
-    return [grade(ask(question.text)[:DEPTH], question.evidence) for question in collection.questions]
+def grades(collection: Collection, ask: Ask, *, most: int | None = None) -> list[Metrics]:
+    """The metrics of every question, or of at most so many of them."""
+    questions = collection.questions if most is None else drawn(collection.questions, most)
+    return [grade(ask(question.text)[:DEPTH], question.evidence) for question in questions]
+
+
+def drawn(questions: Sequence[T], most: int) -> Sequence[T]:
+    """At most so many of the questions, at even steps."""
+    return questions[:: max(1, math.ceil(len(questions) / most))]
 
 
 # the baselines
