@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
@@ -131,7 +132,7 @@ class Kept:
         return self.identity.startswith("hashing/")
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
-        keys = [f"{self.identity} {kind} {text}" for text in texts]
+        keys = [blake2b(f"{self.identity} {kind} {text}".encode(), digest_size=16).hexdigest() for text in texts]
         fresh = {key: text for key, text in zip(keys, texts, strict=True) if key not in self.seen}
         if fresh:
             self.seen |= dict(zip(fresh, self.inner.embed(list(fresh.values()), kind), strict=True))
