@@ -41,20 +41,31 @@ def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--only", choices=TITLES, help="measure only this set; another lends its questions")
     options = parser.parse_args()
-    results: Results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     sets = chosen(options)
     for name, collections in sets.items():
         if options.only not in (None, name):
             continue
         foreign = sets.get(ELSEWHERE.get(name, "locomo"), ())
-        results[name] = {"size": size(collections)} | {
+        keep(name, {"size": size(collections)} | {
             short: measured(collections, foreign, _embedder(kind, options.vectors)) for kind, short in SHORT.items()
-        }
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps({each: results[each] for each in TITLES if each in results}, indent=1) + "\n", "utf-8")
+        })  # fmt: skip
+    results = kept()
     page = render(results)
     PAGE.write_text(page, "utf-8")
     print(json.dumps(results, indent=1) if options.json else page)
+
+
+def kept() -> Results:
+    """The figures of all sets measured so far."""
+    results: Results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    return results
+
+
+def keep(name: str, figures: dict[str, Any]) -> None:
+    """Put a set's figures in the place of its old ones; those of the others stay as they are now."""
+    results = kept() | {name: figures}
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps({each: results[each] for each in TITLES if each in results}, indent=1) + "\n", "utf-8")
 
 
 def size(collections: Sequence[Collection]) -> dict[str, int]:
