@@ -25,6 +25,8 @@ from mnemic.recall.score import Array, Corpus, Pool, structure
 
 PARTS = ("lexical", "vector", "reply", "window", "session", "speaker", "role", "time", "phrase")
 """By the names of a hit's signals; `lexical` is the turn's own words."""
+SAMPLE = 1_000
+"""Questions that are asked of a collection at most, drawn evenly."""
 OPEN = dict.fromkeys(engine.FLOOR, -np.inf)
 Rows = dict[str, Metrics]
 
@@ -51,7 +53,7 @@ def ablate(homes: Sequence[Home]) -> Rows:
     rows = {}
     for name, way in ways.items():
         with way:
-            rows[name] = mean([each for home in homes for each in grades(home.collection, home.ask)])
+            rows[name] = mean([each for home in homes for each in grades(home.collection, home.ask, most=SAMPLE)])
     return rows
 
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bench.retrieval import Collection, Home
+from bench.retrieval import Collection, Home, drawn
 
 SAMPLE = 400
-"""Questions of a kind that are asked of a collection at most, evenly drawn."""
+"""Questions of a kind that are asked of a set at most, spread over its collections and drawn evenly."""
 
 
 def divided(collections: Sequence[Collection]) -> Sequence[Collection]:
@@ -40,13 +40,9 @@ def refusals(homes: Sequence[Home], elsewhere: Sequence[Collection]) -> dict[str
         following = homes[(number + 1) % len(homes)].collection
         kinds = (texts([home.collection]), texts([following]), foreign, home.collection.unanswerable)
         for kind, questions in zip(rows, kinds, strict=True):
-            rows[kind] += [not home.ask(question) for question in drawn(questions)]
+            rows[kind] += [not home.ask(question) for question in drawn(questions, SAMPLE // len(homes))]
     return {kind: round(sum(found) / len(found), 4) if found else None for kind, found in rows.items()}
 
 
 def texts(collections: Iterable[Collection]) -> list[str]:
     return [question.text for collection in collections for question in collection.questions]
-
-
-def drawn(questions: Sequence[str]) -> Sequence[str]:
-    return questions[:: -(-len(questions) // SAMPLE)] if questions else ()

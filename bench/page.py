@@ -1,6 +1,6 @@
 """The page of all retrieval figures, docs/benchmarks.md: `python -m bench.page`.
 
-    MNEMIC_MODEL_DIR=DIR python -m bench.page [--locomo F] [--longmemeval F [--haystacks F]] [--beam F] [--cmrc F]
+    MNEMIC_MODEL_DIR=DIR python -m bench.page [--locomo F] [--longmemeval F [--haystacks F]] [--beam F] [--cmrc F] [--only SET]
 
 Measures the sets whose paths are given, with the model in MNEMIC_MODEL_DIR and with hashing, keeps the figures in
 bench/results/retrieval.json and writes the page from there. Without a path it only writes the page.
@@ -38,19 +38,34 @@ Results = dict[str, dict[str, Any]]
 
 
 def main() -> None:
-    options = arguments(__doc__).parse_args()
-    results: Results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    parser = arguments(__doc__)
+    parser.add_argument("--only", choices=TITLES, help="measure only this set; another lends its questions")
+    options = parser.parse_args()
     sets = chosen(options)
     for name, collections in sets.items():
+        if options.only not in (None, name):
+            continue
         foreign = sets.get(ELSEWHERE.get(name, "locomo"), ())
-        results[name] = {"size": size(collections)} | {
+        keep(name, {"size": size(collections)} | {
             short: measured(collections, foreign, _embedder(kind, options.vectors)) for kind, short in SHORT.items()
-        }
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps({each: results[each] for each in TITLES if each in results}, indent=1) + "\n", "utf-8")
+        })  # fmt: skip
+    results = kept()
     page = render(results)
     PAGE.write_text(page, "utf-8")
     print(json.dumps(results, indent=1) if options.json else page)
+
+
+def kept() -> Results:
+    """The figures of all sets measured so far."""
+    results: Results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    return results
+
+
+def keep(name: str, figures: dict[str, Any]) -> None:
+    """Put a set's figures in the place of its old ones; those of the others stay as they are now."""
+    results = kept() | {name: figures}
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps({each: results[each] for each in TITLES if each in results}, indent=1) + "\n", "utf-8")
 
 
 def size(collections: Sequence[Collection]) -> dict[str, int]:
@@ -225,11 +240,12 @@ elsewhere; differences under about .02 (.04 on BEAM) are noise."""
 ABLATION = """## What each part is worth
 
 R@5/R@10 with e5, by the product's own scoring with one part taken off its sum. The floor was set for the whole sum, so the
-parts are taken off with the floor open: compare with `no floor`. `lexical` is BM25 of the turn itself."""
+parts are taken off with the floor open: compare with `no floor`. `lexical` is BM25 of the turn itself. Of CMRC's
+questions every fourth is asked."""
 ABSTENTION = """## When nothing is known
 
 Share of questions that get no hit at all: of its own questions it should be none, of the others all. At most 400 of a kind
-and collection are asked; a set of one collection is cut into halves, each asked the questions of the other. The
+are asked of a set, drawn evenly; a set of one collection is cut into halves, each asked the questions of the other. The
 questions of another set: LongMemEval's for BEAM, BEAM's for LoCoMo, LoCoMo's for the rest. Those without answer are
 LoCoMo's category 5, LongMemEval's `_abs` and BEAM's `abstention`: they speak of things that are there, and only
 reading the hits can tell. The floor is a filter of noise, not a test of truth."""

@@ -19,9 +19,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,6 +51,7 @@ STOP = frozenset(
     )
 )
 
+T = TypeVar("T")
 Ranking = Sequence[str]
 Ask = Callable[[str], Ranking]
 Metrics = dict[str, float]
@@ -130,7 +132,7 @@ class Kept:
         return self.identity.startswith("hashing/")
 
     def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
-        keys = [f"{self.identity} {kind} {text}" for text in texts]
+        keys = [blake2b(f"{self.identity} {kind} {text}".encode(), digest_size=16).hexdigest() for text in texts]
         fresh = {key: text for key, text in zip(keys, texts, strict=True) if key not in self.seen}
         if fresh:
             self.seen |= dict(zip(fresh, self.inner.embed(list(fresh.values()), kind), strict=True))
@@ -216,8 +218,15 @@ def measure(homes: Sequence[Home], embedder: Kept, scoring: str = "structure") -
     }
 
 
-def grades(collection: Collection, ask: Ask) -> list[Metrics]:
-    return [grade(ask(question.text)[:DEPTH], question.evidence) for question in collection.questions]
+def grades(collection: Collection, ask: Ask, *, most: int | None = None) -> list[Metrics]:
+    """The metrics of every question, or of at most so many of them."""
+    questions = collection.questions if most is None else drawn(collection.questions, most)
+    return [grade(ask(question.text)[:DEPTH], question.evidence) for question in questions]
+
+
+def drawn(questions: Sequence[T], most: int) -> Sequence[T]:
+    """At most so many of the questions, at even steps."""
+    return questions[:: max(1, math.ceil(len(questions) / most))]
 
 
 # the baselines

@@ -35,8 +35,8 @@ BEFORE, AFTER = 2, 1
 NARROW = 50_000
 """A scope of fewer nodes is searched by itself; a wider one holds enough of the best of the whole namespace."""
 RERANKED = 30
-FLOOR = {"vector": 2.5, "words": 1.0}
-"""Below this a hit is no answer: with vectors measured, with words alone set by hand (docs/recall.md)."""
+FLOOR = {"vector": 2.2, "words": 0.5}
+"""Below this the best hit is no answer: set so that one in a hundred answerable questions is refused (docs/recall.md)."""
 TAIL = 0.3
 """What share of the floor the further hits must reach once the best is above it."""
 DUPLICATE = 0.85
