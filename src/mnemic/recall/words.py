@@ -20,8 +20,8 @@ from mnemic.text.tokens import is_prefix
 Ids = NDArray[np.int64]
 POSTINGS = 30_000
 """Entries of the index that are read for a question: the rarest terms come first."""
-SHORT = 4
-"""The short list is so many times what is asked for."""
+SHORT, LEAST = 4, 100
+"""The short list is so many times what is asked for, and never fewer."""
 FULL = 10_000
 """So few nodes are ranked each, by all terms: a scope must not lose a text because its words are common elsewhere."""
 NONE: Ids = np.zeros(0, dtype=np.int64)
