@@ -54,7 +54,10 @@ def matching(
     n, size, _ = store.lexicon(ns)
     idf = rarity(n, np.array([counts[word] for word in words], dtype=float))
     holders = {word: store.postings(ns, word, shelf) for word in words if is_prefix(word) or not each}
-    ids = among if among is not None and each else _short([holders[word] for word in words], idf, max(SHORT * k, LEAST), among, without)
+    if among is not None and each:
+        ids = among
+    else:
+        ids = _short([holders[word] for word in words], idf, max(SHORT * k, LEAST), among, without)
     ids = ids[~np.isin(ids, without)]
     found = store.terms(ns, ids.tolist(), shelf)
     have = [node for node in ids.tolist() if node in found]
