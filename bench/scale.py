@@ -39,7 +39,6 @@ from bench.retrieval import RRF_K, STOP, WORD
 from mnemic import Memory
 from mnemic.embed import HashingEmbedder
 from mnemic.embed.base import Kind, Vectors, unit
-from mnemic.models.answer import Scope
 from mnemic.models.document import Turn
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -176,7 +175,7 @@ def ask(memory: Memory, questions: Sequence[str]) -> tuple[list[float], dict[str
     stages: dict[str, list[float]] = {}
     for each in questions:
         before = time.perf_counter()
-        answer = memory.recall(each, scope=Scope(kinds=("message",)))
+        answer = memory.recall(each)
         whole = (time.perf_counter() - before) * 1000
         times.append(whole - answer.timings.get("embed", 0.0))
         for name, value in answer.timings.items():

@@ -32,8 +32,8 @@ from mnemic.text.tokens import is_prefix, terms
 VECTOR_K = LEXICAL_K = 64
 BEFORE, AFTER = 2, 1
 """Messages around a candidate that are looked at with it: what `window` and `reply` read."""
-NARROW = 50_000
-"""A scope of fewer nodes is searched by itself; a wider one holds enough of the best of the whole namespace."""
+NARROW, WIDE = 10_000, 3
+"""A scope of fewer nodes is searched by itself; for a wider one so many times the candidates of the namespace are taken."""
 RERANKED = 30
 FLOOR = {"vector": 2.2, "words": 0.5}
 """Below this the best hit is no answer: set so that one in a hundred answerable questions is refused (docs/recall.md)."""
@@ -108,6 +108,8 @@ class _Run:
     """By shelf, the only nodes that may answer, where the scope is narrow."""
     without: dict[str, Ids] = field(default_factory=dict)
     """By shelf, nodes that were forgotten."""
+    reach: int = 1
+    """How many times the candidates are taken."""
     refused: dict[str, str] = field(default_factory=dict)
 
 
@@ -221,7 +223,10 @@ class Recall:
             run.ns, below=scope.within or "", context=scope.context, kinds=scope.kinds, since=scope.since,
             until=scope.until, known=scope.as_of, limit=NARROW + 1, shelf=shelf,
         )  # fmt: skip
-        return np.array(ids, dtype=np.int64) if len(ids) <= NARROW else None
+        if len(ids) <= NARROW:
+            return np.array(ids, dtype=np.int64)
+        run.reach = WIDE
+        return None
 
     def _without(self, run: _Run, shelf: str) -> Ids:
         """The nodes of what was forgotten: they must not crowd out what may answer."""
@@ -249,7 +254,7 @@ class Recall:
     def _nearest(self, run: _Run, shelf: str) -> set[int]:
         if run.vector is None:
             return set()
-        ids = run.vectors[shelf].nearest(run.vector, VECTOR_K, run.among[shelf], run.without[shelf]).tolist()
+        ids = run.vectors[shelf].nearest(run.vector, run.reach * VECTOR_K, run.among[shelf], run.without[shelf]).tolist()
         run.vector_rank |= {node: place for place, node in enumerate(ids)}
         return set(ids)
 
@@ -266,7 +271,7 @@ class Recall:
         counts = self._store.document_frequencies(run.ns, words, shelf)
         for word, count in counts.items():
             run.df[word] = run.df.get(word, 0) + count
-        ids = matching(self._store, run.ns, counts, LEXICAL_K, shelf, run.among[shelf], run.without[shelf])
+        ids = matching(self._store, run.ns, counts, run.reach * LEXICAL_K, shelf, run.among[shelf], run.without[shelf])
         run.lexical_rank |= {node: place for place, node in enumerate(ids)}
         for word in filter(is_prefix, rarest(counts, POSTINGS)):
             run.prefixed.setdefault(word, set()).update(self._store.postings(run.ns, word, shelf).tolist())
@@ -321,7 +326,7 @@ class Recall:
 
     def _best(self, run: _Run, nodes: list[Found]) -> Found:
         """The part of a unit that stands for it: the highest in the candidate lists, the whole where none is."""
-        worst = VECTOR_K + LEXICAL_K
+        worst = WIDE * (VECTOR_K + LEXICAL_K)
         return min(
             nodes,
             key=lambda node: (
@@ -549,7 +554,7 @@ class Recall:
             spoken = [item for item in found if item.size]
             if spoken and not any([self._allowed(run, item) for item in spoken]):
                 return WhyNot(path, "scope", run.refused[spoken[0].path])
-            where = f"first {VECTOR_K} by meaning nor the first {LEXICAL_K} by words"
+            where = f"first {run.reach * VECTOR_K} by meaning nor the first {run.reach * LEXICAL_K} by words"
             return WhyNot(path, "candidates", f"it is neither among the {where}")
         place = max(places, key=lambda one: (fate.get(one) == RETURNED, float(total[one])))
         unit, signals = units[place], {"score": float(total[place])}
