@@ -160,3 +160,25 @@ def test_a_narrow_scope_is_searched_by_itself(home: Home) -> None:
 def test_cosines_are_nan_where_there_is_no_vector(home: Home) -> None:
     (one,) = add(home, cone(1, 1))
     assert np.isnan(opened(home).cosines(cone(1, 1)[0], [one, one + 99])).tolist() == [False, True]
+
+
+def test_what_is_left_out_takes_no_place_among_the_nearest_with_codes_and_without(home: Home) -> None:
+    vectors = cone(700, 1)
+    ids = add(home, vectors)
+    query = vectors[3]
+    for _ in range(2):
+        index = opened(home)
+        order = exact(vectors, ids, query, 700, index.mean)
+        hidden = np.array(order[:50], dtype=np.int64)
+        assert index.nearest(query, 5, without=hidden).tolist() == order[50:55]
+        seal(home.store, "default", home.store.embedder(IDENTITY, DIM))
+
+
+def test_an_open_index_lets_go_of_what_was_removed(home: Home) -> None:
+    vectors = cone(80, 1)
+    add(home, vectors)
+    index = opened(home)
+    with home.store.write("default") as tx:
+        tx.replace_nodes(1, ())
+    index.refresh()
+    assert index.nearest(vectors[3], 5).tolist() == []
