@@ -51,6 +51,8 @@ class Indexer:
         self._store, self._embedder, self._clock = store, embedder, clock
         self._similar, self._retry_ms = similar, retry_seconds * 1000
         self._row: EmbedderRow | None = None
+        self._common: dict[str, set[str]] = {}
+        """By namespace, the terms that too many nodes hold: counting those takes most of the time, and they stay so."""
 
     @property
     def row(self) -> EmbedderRow:
@@ -144,8 +146,10 @@ class Indexer:
 
     def _edge_terms(self, ns: str, text: str) -> dict[str, int]:
         """The rarest terms of a passage that other nodes hold too, with how many do."""
-        counts = self._store.document_frequencies(ns, query_terms(text)[:24])
-        shared = {word: count for word, count in counts.items() if count > 1}
+        common = self._common.setdefault(ns, set())
+        counts = self._store.document_frequencies(ns, [word for word in query_terms(text)[:24] if word not in common])
+        common |= {word for word, count in counts.items() if count > EDGE_POSTINGS}
+        shared = {word: count for word, count in counts.items() if 1 < count <= EDGE_POSTINGS}
         return {word: shared[word] for word in rarest(shared, EDGE_POSTINGS)[:EDGE_TERMS]}
 
 
