@@ -11,7 +11,7 @@ them. So the figures are those of the store and of recall, embedding aside; how 
 the retrieval benches.
 
 In the same run, on the same texts and vectors: plain SQLite FTS5 (BM25, any word) with a numpy matrix product, fused by
-ranks, all in memory. What a cold process needs is measured in one. `--keep` stores the figures in
+ranks, all in memory. Recall is measured in a process of its own, cold and then warm. `--keep` stores the figures in
 bench/results/scale.json and writes docs/scale.md from them.
 """
 
@@ -92,19 +92,14 @@ def measure(said: Sequence[str], folder: Path, nodes: int, questions: int) -> di
         acks, seconds = fill(memory, said, nodes, draw)
         asked = [question(text, draw) for text in _drawn(memory, questions, draw)]
         baseline = plain(memory, embedder, asked)
-    cold = json.loads(_child("probe", folder, asked[0]))
-    with opened(folder, embedder) as memory:
-        ask(memory, asked[: questions // 4])
-        times, stages = ask(memory, asked)
+    (folder / "asked.json").write_text(json.dumps(asked), "utf-8")
+    found = json.loads(_child("probe", folder))
     return {
         "nodes": nodes,
         "capture_per_second": round(nodes / seconds, 1),
         "write_ack_ms": spread(acks),
-        "recall_ms": spread(times),
-        "stages_ms": {name: spread(values) for name, values in stages.items()},
+        **found,
         "baseline_ms": spread(baseline),
-        "startup_s": {"open": cold["open"], "first_answer": cold["first"]},
-        "memory_mb": cold["memory"],
         "disk_bytes": sum(path.stat().st_size for path in (folder / "home").rglob("*") if path.is_file()),
         "embedder": embedder.identity,
     }
@@ -243,15 +238,24 @@ def _timed(work: Callable[[], Any]) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def probe(folder: str, asked: str) -> None:
-    """In a process of its own: seconds to open and to the first answer, and megabytes at their peak."""
-    topics = json.loads((Path(folder) / "topics.json").read_text("utf-8"))
+def probe(folder: str) -> None:
+    """In a process of its own: seconds to open and to the first answer, then milliseconds when warm, and megabytes."""
+    topics, asked = (json.loads((Path(folder) / f"{name}.json").read_text("utf-8")) for name in ("topics", "asked"))
     started = time.perf_counter()
     with opened(Path(folder), Between(topics)) as memory:
         opening = time.perf_counter() - started
-        memory.recall(asked)
+        memory.recall(asked[0])
         first = time.perf_counter() - started
-    print(json.dumps({"open": round(opening, 3), "first": round(first, 3), "memory": round(_peak_bytes() / 1e6)}))
+        cold = _peak_bytes()
+        ask(memory, asked[: len(asked) // 4])
+        times, stages = ask(memory, asked)
+    found = {
+        "recall_ms": spread(times),
+        "stages_ms": {name: spread(values) for name, values in stages.items()},
+        "startup_s": {"open": round(opening, 3), "first_answer": round(first, 3)},
+        "memory_mb": {"first_answer": round(cold / 1e6), "warm": round(_peak_bytes() / 1e6)},
+    }
+    print(json.dumps(found))
 
 
 def _child(name: str, *words: object) -> str:
@@ -302,7 +306,7 @@ def page(reports: Sequence[dict[str, Any]]) -> str:
         "· selecting": lambda r: _pair(r["stages_ms"]["select"]),
         "cold process: home open, s": lambda r: f"{r['startup_s']['open']:.2f}",
         "cold process: first answer, s": lambda r: f"{r['startup_s']['first_answer']:.2f}",
-        "cold process: peak memory, MB": lambda r: f"{r['memory_mb']:,}",
+        "memory after the first answer / when warm, MB": lambda r: " / ".join(str(mb) for mb in r["memory_mb"].values()),
         "on disk, MB": lambda r: f"{r['disk_bytes'] / 1e6:,.0f}",
     }
     lines = [PREFACE, "", "| nodes | " + " | ".join(f"{r['nodes']:,}" for r in reports) + " |",
