@@ -10,6 +10,8 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,13 +61,14 @@ NONE: Ids = np.zeros(0, dtype=np.int64)
 class Unit:
     """What is scored and returned once: a message with its parts, or a node of a note.
 
-    Scoring needs little of it; the rest is read when it comes near the answer.
+    Scoring needs little of it; the rest is read when it comes near the answer. Tuples, and few of them: a question
+    makes some five hundred units, and with every few thousand objects more the collector walks the whole process.
     """
 
     key: tuple[str, int]
-    ids: list[int]
+    ids: tuple[int, ...]
     """The nodes it is scored by: the parts of a message where it has any."""
-    every: list[int]
+    every: tuple[int, ...]
     """All its nodes."""
     terms: bytes
     size: int
@@ -73,7 +76,7 @@ class Unit:
     by_user: bool
     created_at: int
     shelf: str
-    nodes: list[Found] = field(default_factory=list)
+    nodes: tuple[Found, ...] = ()
     shown: Found | None = None
     """The node that stands for it, of those the scope allows; `None` while unread or where none is allowed."""
 
@@ -288,17 +291,14 @@ class Recall:
 
     def _units(self, run: _Run, pool: tuple[list[Found], list[Said]]) -> list[Unit]:
         found, said = pool
-        groups: dict[tuple[str, int], list[Said]] = {}
-        for row in said:
-            groups.setdefault((row.session, row.seq), []).append(row)
-        units = [_spoken(("s " + session, seq), rows) for (session, seq), rows in sorted(groups.items())]
-        for item in sorted(found, key=lambda one: one.id):
+        units = [_spoken(list(rows)) for _, rows in groupby(said, key=lambda row: (row.session, row.seq))]
+        for item in found:
             if item.size and (item.session is None or item.message is None):
-                key = (f"d {item.document:012d}", item.id)
+                key, ids = (f"d {item.document:012d}", item.id), (item.id,)
                 units.append(
-                    Unit(key, [item.id], [item.id], item.terms, item.size, item.speaker, item.origin == "user",
-                         item.created_at, item.shelf)
-                )  # fmt: skip
+                    Unit(key, ids, ids, item.terms, item.size, item.speaker, item.origin == "user", item.created_at, item.shelf)
+                )
+        units.sort(key=attrgetter("key"))
         return units
 
     def _opened(self, run: _Run, units: list[Unit], order: list[int], enough: int) -> list[int]:
@@ -320,7 +320,7 @@ class Recall:
         for unit in units:
             if not unit.nodes:
                 nodes = [found[node] for node in unit.every if node in found]
-                unit.nodes = sorted(nodes, key=lambda item: (item.start, -item.end, item.id))
+                unit.nodes = tuple(sorted(nodes, key=lambda item: (item.start, -item.end, item.id)))
                 allowed = [node for node in unit.nodes if self._allowed(run, node)]
                 unit.shown = self._best(run, allowed) if allowed else None
 
@@ -390,10 +390,11 @@ class Recall:
         cos = np.full(len(units), -np.inf)
         if run.vector is not None:
             for shelf in {unit.shelf for unit in units}:
-                nodes = [(place, node) for place, unit in enumerate(units) if unit.shelf == shelf for node in unit.every]
-                values = run.vectors[shelf].cosines(run.vector, [node for _, node in nodes])
+                here = np.flatnonzero([unit.shelf == shelf for unit in units])
+                owner = np.repeat(here, [len(units[place].every) for place in here])
+                values = run.vectors[shelf].cosines(run.vector, [node for place in here for node in units[place].every])
                 have = ~np.isnan(values)
-                np.maximum.at(cos, np.array([place for place, _ in nodes])[have], values[have])
+                np.maximum.at(cos, owner[have], values[have])
         cos[np.isinf(cos)] = np.nan
         return cos
 
@@ -586,14 +587,15 @@ def _lap(run: _Run, name: str, started: float) -> float:
     return now
 
 
-def _spoken(key: tuple[str, int], rows: list[Said]) -> Unit:
+def _spoken(rows: list[Said]) -> Unit:
     """A message as a unit; its parts count where it has any, not the whole besides them."""
     one = rows[0]
+    key, every = (f"s {one.session}", one.seq), tuple([row.id for row in rows])
     if len(rows) == 1:
-        return Unit(key, [one.id], [one.id], one.terms, one.size, one.speaker, one.role == "user", one.created_at, one.shelf)
+        return Unit(key, every, every, one.terms, one.size, one.speaker, one.role == "user", one.created_at, one.shelf)
     parts = [row for row in rows if row.kind != "message"] or rows
     return Unit(
-        key, [row.id for row in parts], [row.id for row in rows], b"".join([row.terms for row in parts]),
+        key, tuple([row.id for row in parts]), every, b"".join([row.terms for row in parts]),
         sum([row.size for row in parts]), one.speaker, one.role == "user", one.created_at, one.shelf,
     )  # fmt: skip
 

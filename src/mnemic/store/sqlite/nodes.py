@@ -24,6 +24,7 @@ from mnemic.text.passage import passage
 from mnemic.text.tokens import is_prefix, terms
 
 _NODE = 'id, document, parent, path, kind, title, text_id, start, "end", reach, message, speaker'
+_SCORED = "n.id, size, terms, n.kind, speaker, n.created_at"
 _INSERT = f"INSERT INTO nodes(ns, created_at, size, terms, {_NODE}) VALUES({','.join('?' * 16)})"
 _CATALOGUE = (
     "id, path, kind, title, context, origin, importance, session, created_at, recorded_at, shelf,"
@@ -177,28 +178,27 @@ class Nodes(Shelves):
         }
 
     def turns(self, ns: str, places: Sequence[tuple[str, int]], shelf: str = "hot") -> list[Said]:
-        """The nodes that have words at (session, seq) places, with no more than scoring needs."""
-        space = self.space(ns)
-        runs = _runs(places)
-        marks = ",".join(["(?,?,?)"] * len(runs))
-        # CROSS JOIN: the places first, then each by the index; the planner would rather walk the namespace.
-        sql = (
-            f"WITH run(talk, low, high) AS (VALUES {marks}) SELECT session, seq, document, role FROM run"
-            " CROSS JOIN messages ON ns=? AND session=talk AND seq BETWEEN low AND high"
-        )
-        rows = self.hot.rows(sql, (*chain.from_iterable(runs), space)) if runs else []
-        said = {(document, seq): (session, role) for session, seq, document, role in rows}
-        pairs = ",".join([f"({document},{seq})" for document, seq in said])
-        if not pairs:
+        """The nodes that have words at (session, seq) places, by place, with no more than scoring needs."""
+        if not places:
             return []
-        sql = (
-            f"WITH place(d, m) AS (VALUES {pairs}) SELECT d, m, id, size, terms, kind, speaker, created_at"
-            " FROM place CROSS JOIN nodes ON document=d AND message=m WHERE size>0 AND +ns=?"
+        space, runs = self.space(ns), _runs(places)
+        marks = ",".join(["(?,?,?)"] * len(runs))
+        bindings = (*chain.from_iterable(runs), space)
+        # CROSS JOIN: the places first, then each by the index; the planner would rather walk the namespace.
+        spoken = (
+            f"WITH run(talk, low, high) AS (VALUES {marks}) SELECT session, role, seq, m.document%s FROM run"
+            " CROSS JOIN messages m ON m.ns=? AND session=talk AND seq BETWEEN low AND high"
         )
-        return [
-            Said(*said[document, seq], seq, number, size, terms, kind, speaker, at, shelf)
-            for document, seq, number, size, terms, kind, speaker, at in self.shelf(shelf).rows(sql, (space,))
-        ]
+        if shelf == "hot":
+            sql = spoken % f", {_SCORED}" + " CROSS JOIN nodes n ON n.document=m.document AND n.message=m.seq WHERE size>0"
+            return [Said._make((*row[:3], *row[4:], shelf)) for row in self.hot.rows(sql, bindings)]
+        said = {(row[3], row[2]): row for row in self.hot.rows(spoken % "", bindings)}
+        pairs = ",".join([f"({document},{seq})" for document, seq in said])
+        sql = (
+            f"WITH place(d, m) AS (VALUES {pairs or '(0,0)'}) SELECT d, m, {_SCORED}"
+            " FROM place CROSS JOIN nodes n ON n.document=d AND n.message=m WHERE size>0"
+        )
+        return [Said._make((*said[row[0], row[1]][:3], *row[2:], shelf)) for row in self.shelf(shelf).rows(sql)]
 
     def _joined(self, ns: str, condition: str, shelf: str) -> list[Found]:
         space = self.space(ns)
