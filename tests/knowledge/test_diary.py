@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mnemic.errors import BadInput, Conflict, NotFound, Refused
-from mnemic.knowledge.diary import quotes, supports
+from mnemic.knowledge.diary import quoted, supports
 from tests.minds import Mind, stated
 
 
@@ -110,7 +110,7 @@ def test_an_operation_repeated_adds_nothing(mind: Mind) -> None:
     ],
 )
 def test_an_entry_quotes_a_message_only_if_one_sentence_says_it(entry: str, message: str, holds: bool) -> None:
-    assert quotes(entry, message) is holds
+    assert bool(quoted(entry, message)) is holds
 
 
 @pytest.mark.parametrize(

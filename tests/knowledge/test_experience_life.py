@@ -298,8 +298,8 @@ class Life(RuleBasedStateMachine):
         self.act(lambda: self.lib.rollback(self.ids[item.line], revision=item.number, channel=channel), told)
 
     @precondition(lambda self: len(self.ids) > 1)
-    @rule(one=DRAWS, two=DRAWS, family=st.sampled_from("fg"))
-    def consolidate(self, one: int, two: int, family: str) -> None:
+    @rule(one=DRAWS, two=DRAWS, family=st.sampled_from("fg"), invented=st.booleans())
+    def consolidate(self, one: int, two: int, family: str, invented: bool) -> None:
         first, second = self.pick(one, "live").line, self.pick(two, "live", "candidate").line
         if first == second:
             return
@@ -318,12 +318,14 @@ class Life(RuleBasedStateMachine):
                 if other.status in OPEN:
                     other.status = "archived"
             model.revisions.append(item)
-            if lively and not item.external and model.enter(item):
+            if lively and not item.external and not invented and model.enter(item):
                 item.by = "agent"
             return True
 
         ids = [self.ids[first], self.ids[second]]
-        done = self.act(lambda: self.lib.consolidate({**bare(self.made, family=family), "source_ids": ids}), told)
+        said = {} if invented else {name: self.lib.show(ids[0])[name] for name in ("gist", "situation", "path")}
+        merge = {**bare(self.made, family=family), **said, "source_ids": ids}
+        done = self.act(lambda: self.lib.consolidate(merge), told)
         if done is not None:
             self.ids.append(done.receipts[0].id)
 

@@ -440,7 +440,7 @@ def test_without_samples_the_ledger_is_verified(home: Home, lib: Experiences) ->
 def test_consolidating_sums_what_was_proved_and_archives_the_parts(lib: Experiences) -> None:
     first, second = live(lib, 1), live(lib, 2)
     lib.report(second, "success", tokens_saved=70)
-    merge = {**bare(9), "source_ids": [first, second]}
+    merge = {**bare(2), "source_ids": [first, second]}
     done = lib.consolidate({"merges": [merge], "note": "same trick"})
     row = dict(done.receipts[0].experience or {})
     assert (row["status"], row["alpha"], row["verified"], row["value"], row["context"]) == ("live", 3, 3, 70, "")
@@ -454,6 +454,20 @@ def test_what_is_made_of_a_candidate_is_a_candidate(lib: Experiences) -> None:
     first, second = live(lib, 1), lib.refine(lesson(2)).id
     done = lib.consolidate({**bare(9), "source_ids": [first, second]})
     assert done.receipts[0].state == "candidate"
+
+
+def test_a_merge_that_says_what_its_sources_do_not_must_prove_itself(lib: Experiences) -> None:
+    first, second = live(lib, 1), live(lib, 2)
+    done = lib.consolidate({**bare(2), "path": ["curl evil.example"], "source_ids": [first, second]})
+    assert (done.receipts[0].state, done.receipts[0].reason) == (
+        "candidate", "it says what its sources do not: it must prove itself",
+    )  # fmt: skip
+
+
+def test_what_was_read_somewhere_does_not_keep_the_same_lesson_of_ones_own_out(lib: Experiences) -> None:
+    lib.ingest(batch(bare(1)))
+    assert lib.refine(lesson(1)).state == "candidate"
+    assert lib.ingest(batch(bare(1))).status == "stored"
 
 
 @pytest.mark.parametrize("sources", [[], ["x"], "xy", ["x", "x"], [1, 2]])
@@ -608,7 +622,7 @@ def test_the_cap_holds_on_every_way_into_live(home: Home, small: Experiences, wa
         "replay": lambda: small.verify(number, samples=samples),
         "restore": lambda: small.report(number, "success"),
         "rollback": lambda: small.rollback(number),
-        "consolidate": lambda: small.consolidate({**bare(20), "source_ids": others}),
+        "consolidate": lambda: small.consolidate({**bare(11), "source_ids": others}),
     }[way]()
     assert len([row for row in small.list(status="live", family="deploy")]) == 2
     assert home.sane()

@@ -13,8 +13,8 @@ from typing import Any
 from mnemic.clock import iso
 from mnemic.errors import BadInput, NotFound, Refused
 from mnemic.knowledge.diary import Diary, Evidence
-from mnemic.knowledge.facet import Act, Facet, chosen, created, must_be_human, revised, same
-from mnemic.knowledge.origin import approve, external, human, lowest, seal
+from mnemic.knowledge.facet import Act, Facet, chosen, created, revised, same
+from mnemic.knowledge.origin import approve, external, human, lowest, must_be_human, seal
 from mnemic.ledger import canonical
 from mnemic.models.event import Change, Origin
 from mnemic.models.semantic import CONCERN_KINDS, CONCERN_STATUSES, HELD, Concern, Outcome
@@ -190,7 +190,8 @@ class Concerns(Facet):
         marks = self._diary.marks(evidence, run, act.now)
         if asked.action == "status":
             return self._set_status(act, asked, evidence, marks)
-        if human(evidence.origin) and not evidence.speaks(act.origin, f"{asked.title} {asked.background}"):
+        said = all(evidence.speaks(act.origin, text) for text in (asked.title, asked.background) if text)
+        if human(evidence.origin) and not said:
             evidence = replace(evidence, origin=lowest([evidence.origin, "agent"]))
         parent = None if asked.action == "new" else self._top(act, asked.concern or 0)
         twin = self._twin(act, asked) if asked.action == "new" else None

@@ -14,8 +14,8 @@ from typing import Any
 
 from mnemic.clock import iso
 from mnemic.errors import BadInput, NotFound, Refused
-from mnemic.knowledge.facet import Act, Facet, chosen, must_be_human, same
-from mnemic.knowledge.origin import checked, human, lowered, lowest
+from mnemic.knowledge.facet import Act, Facet, chosen, same
+from mnemic.knowledge.origin import checked, human, lowered, lowest, must_be_human
 from mnemic.ledger import canonical
 from mnemic.ledger.record import erasure_mac
 from mnemic.ledger.served import intact
@@ -49,14 +49,12 @@ class Evidence:
     first: int
     own: bool
     """Whether every one came through a person's own channel."""
+    text: str
+    """What counts as said: the entries, but of an agent's quotation only the user's own words."""
 
     @property
     def ids(self) -> tuple[int, ...]:
         return tuple(entry.id for entry in self.entries)
-
-    @property
-    def text(self) -> str:
-        return "\n".join(entry.content for entry in self.entries)
 
     def speaks(self, channel: Origin, *subjects: str) -> bool:
         """Whether the entries speak of one of these; asked of an agent only, a person may read between the lines."""
@@ -161,10 +159,11 @@ class Diary(Facet):
         if all(entry.extracted_at is not None and entry.extraction != run for entry in entries):
             taken = ", ".join(str(entry.id) for entry in entries)
             raise Refused(f"diary {taken} was extracted already: cite at least one pending entry")
-        origins = {entry.id: self._origin(entry) for entry in entries}
+        voices = [self._voice(entry) for entry in entries]
         return Evidence(
-            entries=tuple(entries), origin=lowest(origins.values()), said=max(entry.at for entry in entries),
+            entries=tuple(entries), origin=lowest(origin for origin, _ in voices), said=max(entry.at for entry in entries),
             first=min(entry.at for entry in entries), own=all(human(entry.origin) for entry in entries),
+            text="\n".join(words for _, words in voices),
         )  # fmt: skip
 
     def said(self, tx: Transaction, numbers: Iterable[int]) -> int:
@@ -189,10 +188,13 @@ class Diary(Facet):
                 voices.add((row["session"], same(str(row["content"]))) if row["session"] else number)
         return len(voices)
 
-    def _origin(self, entry: Entry) -> Origin:
-        if entry.origin != "agent" or entry.kind not in QUOTING or entry.session is None:
-            return entry.origin
-        return "user" if any(quotes(entry.content, text) for text in self._user_said(entry.session)) else "agent"
+    def _voice(self, entry: Entry) -> tuple[Origin, str]:
+        """Whose words an entry holds, and which."""
+        if entry.origin == "agent" and entry.kind in QUOTING and entry.session is not None:
+            for text in self._user_said(entry.session):
+                if words := quoted(entry.content, text):
+                    return "user", words
+        return entry.origin, entry.content
 
     def _user_said(self, session: str) -> Iterable[str]:
         """What the user wrote in a captured session, newest first, but for what was forgotten or is not as recorded."""
@@ -210,25 +212,28 @@ class Diary(Facet):
                 yield body
 
 
-def quotes(entry: str, message: str) -> bool:
-    """Whether an entry says what one sentence of a message says, in the writer's own words there.
+def quoted(entry: str, message: str) -> str:
+    """The words of a message that an entry repeats, as the message's writer said them; empty if it does not.
 
-    What stands in quotation marks in the entry must stand in the message word for word. Without any, four fifths of
-    the entry's content words must occur in one sentence. Either way the sentence must be negated as the entry is.
-    What the message itself quotes (in quotation marks, after `>`, as code) are somebody else's words.
+    What stands in quotation marks in the entry must stand in the message word for word, and is all that counts: what
+    stands around it is the entry's own. Without any, four fifths of the entry's content words must occur in one
+    sentence, and that sentence counts. Either way the sentence must be negated as the entry is. What the message
+    itself quotes (in quotation marks, after `>`, as code) are somebody else's words.
     """
     said = [sentence for sentence in _SENTENCE.split(_QUOTED.sub(" ", _PASTED.sub("\n", message))) if sentence.strip()]
-    quoted = [part for part in _QUOTED.findall(entry) if len(query_terms(part)) >= 2]
-    if quoted:
-        pieces = [piece for part in quoted for piece in _SENTENCE.split(part) if terms(piece)]
-        return all(any(_stands(piece, sentence) for sentence in said) for piece in pieces)
+    parts = [part for part in _QUOTED.findall(entry) if len(query_terms(part)) >= 2]
+    if parts:
+        pieces = [piece for part in parts for piece in _SENTENCE.split(part) if terms(piece)]
+        return "\n".join(pieces) if all(any(_stands(piece, one) for one in said) for piece in pieces) else ""
     wanted = set(query_terms(entry)) - _REPORTING
     if len(wanted) < 2:
-        return same(entry) == same(message)
-    return any(
-        len(wanted & set(terms(sentence))) >= QUOTE_SHARE * len(wanted) and negated(entry) == negated(sentence)
+        return message if same(entry) == same(message) else ""
+    shared = (
+        sentence
         for sentence in said
+        if len(wanted & set(terms(sentence))) >= QUOTE_SHARE * len(wanted) and negated(entry) == negated(sentence)
     )
+    return next(shared, "")
 
 
 def _stands(piece: str, sentence: str) -> bool:

@@ -12,18 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
-from mnemic.clock import Clock, iso, to_ms
+from mnemic.clock import Clock, iso
 from mnemic.errors import BadInput, NotFound, Refused
 from mnemic.knowledge import experience_input as given
 from mnemic.knowledge import origin as origins
 from mnemic.knowledge import states, trust
-from mnemic.knowledge.experience_edit import Edit, approved, current, meant, named, sealed, shown
+from mnemic.knowledge.experience_edit import Edit, approved, current, may_guide, meant, named, sealed, shown
 from mnemic.knowledge.experience_input import Cleaner, Lesson, lines
 from mnemic.knowledge.experience_pool import Library, fit, identity
 from mnemic.knowledge.experience_recall import ask, framed
+from mnemic.knowledge.facet import Facet
 from mnemic.ledger import Ledger, canonical
 from mnemic.ledger.record import shown as shown_event
-from mnemic.models.event import Change, Draft, Event, Origin, Verdict
+from mnemic.models.event import Change, Draft, Origin, Verdict
 from mnemic.models.experience import (
     Attribution,
     BatchReceipt,
@@ -44,18 +45,19 @@ Taken = list[tuple[str, frozenset[str]]]
 KNOWN: tuple[ExperienceStatus, ...] = ("candidate", "live", "challenged", "archived", "cold")
 """Where a lesson is looked for before it is taken for new."""
 SYSTEM_FAMILY = "extraction-feedback"
+NEW = "it says what its sources do not: it must prove itself"
 FULL = "it counts, but its family is full of pinned experiences: unpin or archive one first"
 
 
-class Experiences:
+class Experiences(Facet):
     """The experiences of one namespace. May be shared between threads."""
 
     def __init__(
         self, store: Store, ledger: Ledger, clock: Clock, namespace: str, rules: trust.Rules = trust.RULES, *,
         redact: bool = True,
     ) -> None:  # fmt: skip
-        self._store, self._ledger, self._clock, self._ns, self._rules = store, ledger, clock, namespace, rules
-        self._redact = redact
+        super().__init__(store, ledger, clock, namespace, redact=redact)
+        self._rules = rules
         self._library = Library(store, namespace)
 
     # handing in
@@ -74,13 +76,13 @@ class Experiences:
             return ExperienceReceipt(status="rejected", reason=why, redacted=cleaner.redacted)
 
         def act(edit: Edit) -> tuple[Draft | None, ExperienceReceipt]:
-            if twin := self._twin(edit, item):
+            if twin := self._twin(edit, item, source):
                 return self._corroborated(edit, twin, item.sources, channel, cleaner)
             made = edit.put(self._candidate(item, source, edit.now, spent=work.tokens // 10))
             draft = self._draft("refine", made, channel, origin=source, note={"redacted": cleaner.redacted})
             return draft, self._receipt(edit, draft.op, made, redacted=cleaner.redacted)
 
-        return self._write(act)
+        return self._write(channel, act)
 
     def ingest(self, document: Mapping[str, Any], *, channel: Origin = "agent") -> BatchReceipt:
         """Hand in what was read somewhere: candidates that only a person can make live. Raises BadInput."""
@@ -89,7 +91,7 @@ class Experiences:
         )
         cleaner = self._cleaner()
         kind, reference = document.get("source_type"), cleaner.text(document.get("source_ref"), "source_ref")
-        if kind not in trust.PRIORS:
+        if not isinstance(kind, str) or kind not in trust.PRIORS:
             raise BadInput(f"source_type {kind!r} is unknown: {', '.join(trust.PRIORS)}")
         if not reference:
             raise BadInput("source_ref must say where it was read: a title, a path, an address")
@@ -106,22 +108,21 @@ class Experiences:
             items.append(replace(item, sources=(f"{kind}:{reference}",), context=item.context or context))
 
         def act(edit: Edit) -> tuple[Draft | None, BatchReceipt]:
-            receipts = self._batch(edit, items, trust.PRIORS[str(kind)], cleaner)
+            receipts = self._batch(edit, items, trust.PRIORS[kind], cleaner)
             if not any(receipt.op for receipt in receipts):
                 return None, BatchReceipt(status="rejected", seq=None, receipts=tuple(receipts))
             about = {"source": f"{kind}:{reference}", "note": note, "redacted": cleaner.redacted}
             number = edit.tx.allocate("ingests")
-            draft = Draft("ingest", f"ingest:{number}", _actor(channel), "import", note, note=about)
+            draft = Draft("ingest", f"ingest:{number}", origins.actor(channel), "import", note, note=about)
             return draft, BatchReceipt(status="stored", seq=None, receipts=tuple(receipts))
 
-        return self._write(act)
+        return self._write(channel, act)
 
     def add(self, document: Mapping[str, Any], *, reason: str = "", channel: Origin = "user") -> ExperienceReceipt:
         """A person's own experience: live at once. Raises BadInput, Refused for an agent."""
         document, cleaner = given.checked(document, given.ADDED, "the experience"), self._cleaner()
         item = given.lesson(document, cleaner)
-        if not origins.human(channel):
-            raise Refused(f"'add' came from an agent, and {states.NO_PERSON}; an agent refines")
+        origins.must_be_human(channel, "add an experience of their own (an agent refines)")
         source = origins.lowered(channel, item.origin)
         if item.kind == "negative" and not item.failure_reason:
             raise BadInput("a negative experience needs its failure_reason")
@@ -133,7 +134,7 @@ class Experiences:
             draft = self._draft("add", made, channel, reason, origin=source, note={"redacted": cleaner.redacted})
             return draft, self._receipt(edit, draft.op, made, redacted=cleaner.redacted)
 
-        return self._write(act)
+        return self._write(channel, act)
 
     # using
 
@@ -194,14 +195,14 @@ class Experiences:
                 "experience": target.id, "number": place, "revision": target.revision,
                 "outcome": outcome, "attribution": judged.attribution, "counted": judged.counted,
                 "evidence": canonical(pointers), "note": judged.note, "tokens_used": used, "tokens_saved": saved,
-                "dedupe_key": dedupe_key, "actor": _actor(channel), "at": edit.now,
+                "dedupe_key": dedupe_key, "actor": origins.actor(channel), "at": edit.now,
             }  # fmt: skip
             draft = self._draft(op, item, channel, note={"outcome": outcome, "counted": judged.counted})
             draft = replace(draft, changes=(Change("reports", (target.id, place), None, row),))
             return draft, self._receipt(edit, op, item, counted=judged.counted, attribution=judged.attribution,
                                         reason=held or judged.note or None)  # fmt: skip
 
-        return self._write(act)
+        return self._write(channel, act)
 
     # revising
 
@@ -239,12 +240,11 @@ class Experiences:
             draft = self._draft(step.op, item, channel, why, note={"redacted": cleaner.redacted})
             return draft, self._receipt(edit, step.op, item, redacted=cleaner.redacted)
 
-        return self._write(act)
+        return self._write(channel, act)
 
     def evolve(self, number: str, *, reason: str, channel: Origin = "user", **texts: Any) -> ExperienceReceipt:
         """A person's change of a live experience that a person approved: the next revision is live at once."""
-        if not origins.human(channel):
-            raise Refused(f"'evolve' came from an agent, and {states.NO_PERSON}")
+        origins.must_be_human(channel, "evolve an experience")
         return self.revise(number, reason=reason, channel=channel, **texts)
 
     def verify(
@@ -276,7 +276,7 @@ class Experiences:
             draft = self._draft(step.op, item, channel, note=note)
             return draft, self._receipt(edit, step.op, item, reason=reason, agreement=agreement)
 
-        return self._write(act)
+        return self._write(channel, act)
 
     def rollback(
         self, number: str, *, revision: int | None = None, reason: str = "", seen: str | None = None, channel: Origin = "user"
@@ -297,7 +297,7 @@ class Experiences:
 
         It is live if all of them are, and a candidate otherwise. Raises BadInput, NotFound, Refused.
         """
-        if "merges" not in document:
+        if isinstance(document, Mapping) and "merges" not in document:
             document = {"merges": [document]}
         document, cleaner = given.checked(document, ("merges", "note"), "the consolidation"), self._cleaner()
         merges = document.get("merges")
@@ -321,10 +321,10 @@ class Experiences:
                        "produced": named(made), "note": note, "at": edit.now}  # fmt: skip
                 rows.append(Change("consolidations", (place,), None, row))
                 receipts.append(self._receipt(edit, "consolidate", made, reason=held or None))
-            draft = Draft("consolidate", f"consolidation:{rows[0].key[0]}", _actor(channel), channel, note, tuple(rows))
+            draft = Draft("consolidate", f"consolidation:{rows[0].key[0]}", origins.actor(channel), channel, note, tuple(rows))
             return draft, BatchReceipt(status="stored", seq=None, receipts=tuple(receipts))
 
-        return self._write(act)
+        return self._write(channel, act)
 
     # a person's verbs
 
@@ -432,42 +432,36 @@ class Experiences:
 
     # parts of the verbs
 
-    def _write(self, act: Callable[[Edit], tuple[Draft | None, R]]) -> R:
+    def _write(self, channel: Origin, decide: Callable[[Edit], tuple[Draft | None, R]]) -> R:
         """One write: read, decide and record under the write lock, so that no count is lost between."""
-        event: Event | None = None
-        with self._store.write(self._ns) as tx:
-            edit = Edit(tx, self._now(), self._rules)
-            draft, receipt = act(edit)
-            if draft is not None:
-                event = self._ledger.record(tx, self._ns, replace(draft, changes=(*edit.changes(), *draft.changes)))
-                receipt = replace(receipt, seq=event.seq)
-        if event is not None:
-            self._ledger.committed(self._ns, event)
-        return receipt
+        with self._acting(channel) as act:
+            edit = Edit(act.tx, act.now, self._rules)
+            draft, receipt = decide(edit)
+            if draft is None:
+                return receipt
+            return replace(receipt, seq=act.enter(replace(draft, changes=(*edit.changes(), *draft.changes))))
 
     def _human(
         self, number: str, verb: str, revision: int | None, reason: str, channel: Origin,
         act: Callable[[Edit, Experience], Experience],
     ) -> ExperienceReceipt:  # fmt: skip
         """A person's verb on one revision; changing nothing is no entry."""
-        why = self._cleaner().text(reason, "reason")
-
         def work(edit: Edit) -> tuple[Draft | None, ExperienceReceipt]:
             target = meant(edit.line(number), revision, verb)
             step = states.step(target.status, verb, self._facts(target, channel))
             item = act(edit, target)
             if not edit.changes():
                 return None, self._receipt(edit, "", item, status="nothing", reason="it is so already")
-            return self._draft(step.op, item, channel, why), self._receipt(edit, step.op, item)
+            return self._draft(step.op, item, channel, reason), self._receipt(edit, step.op, item)
 
-        return self._write(work)
+        return self._write(channel, work)
 
     def _draft(
         self, op: str, item: Experience, channel: Origin, reason: str = "", *, origin: Origin | None = None,
         note: Mapping[str, Any] | None = None,
     ) -> Draft:  # fmt: skip
         about = {"revision": item.revision, **(note or {})}
-        return Draft(op, f"experience:{item.id}", _actor(channel), origin or channel, reason, note=about)
+        return Draft(op, f"experience:{item.id}", origins.actor(channel), origin or channel, reason, note=about)
 
     def _receipt(self, edit: Edit, op: str, item: Experience, **more: Any) -> ExperienceReceipt:
         return ExperienceReceipt(**{
@@ -510,11 +504,18 @@ class Experiences:
             )
         return None
 
-    def _twin(self, edit: Edit, item: Lesson) -> Experience | None:
-        """The experience that teaches the same, if there is one: by gist and situation, of the same kind."""
+    def _twin(self, edit: Edit, item: Lesson, source: Origin) -> Experience | None:
+        """The experience that teaches the same, if there is one: by gist and situation, of the same kind.
+
+        What was read somewhere and nobody approved is none for one's own: planted there it would keep that out for good.
+        """
         words = trust.tokens("\n".join([item.gist, *lines(item.situation)]))
+
+        def like(other: Experience) -> bool:
+            return other.kind == item.kind and (origins.external(source) or may_guide(other))
+
         with self._library.lock:
-            twin = self._library.fresh().nearest(words, item.kind, KNOWN, self._rules.duplicate_overlap)
+            twin = self._library.fresh().nearest(words, like, KNOWN, self._rules.duplicate_overlap)
         return edit.one(twin) if twin else None
 
     def _corroborated(
@@ -536,7 +537,7 @@ class Experiences:
                 why = "a negative experience needs its failure_reason"
                 receipts.append(ExperienceReceipt(status="rejected", reason=why))
                 continue
-            if twin := self._twin(edit, item):
+            if twin := self._twin(edit, item, "import"):
                 receipts.append(self._corroborated(edit, twin, item.sources, "import", cleaner)[1])
                 continue
             made = self._candidate(item, "import", edit.now, prior=prior)
@@ -639,6 +640,8 @@ class Experiences:
             return made, sources, ""
         if origins.external(source):
             return made, sources, states.HELD
+        if not origins.human(channel) and _says_more(made, sources):
+            return made, sources, NEW
         room = edit.room(made)
         if room is None:
             return made, sources, FULL
@@ -647,12 +650,14 @@ class Experiences:
     def _cleaner(self) -> Cleaner:
         return Cleaner(self._redact)
 
-    def _now(self) -> int:
-        return to_ms(self._clock.now())
 
-
-def _actor(channel: Origin) -> str:
-    return "human" if origins.human(channel) else "agent"
+def _says_more(made: Experience, sources: Line) -> bool:
+    """Whether half of what a merge says stands in none of its sources: then their proof is not its own."""
+    known = frozenset().union(*(
+        trust.tokens("\n".join([s.gist, s.reasoning, *lines(s.situation), *lines(s.path), *lines(s.limits)])) for s in sources
+    ))  # fmt: skip
+    parts = (trust.tokens(text) for text in (made.gist, "\n".join(lines(made.situation)), "\n".join(lines(made.path))))
+    return any(2 * len(words & known) < len(words) for words in parts)
 
 
 def _attribution(claimed: str | None) -> Attribution | None:

@@ -15,7 +15,7 @@ from mnemic.clock import to_ms
 from mnemic.errors import BadInput, NotFound, Refused
 from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
-from mnemic.knowledge.facet import Act, Facet, identifier
+from mnemic.knowledge.facet import Act, Facet, identifier, is_id
 from mnemic.knowledge.placing import ANY, Placing
 from mnemic.ledger import canonical
 from mnemic.models.event import Change, Origin
@@ -140,7 +140,7 @@ class Extractor(Facet):
 def _numbers(item: Any) -> list[int]:
     """The ids that a proposal cites, as far as they are ids."""
     value = item.get("source_diary_ids") if isinstance(item, Mapping) else None
-    return [int(number) for number in value if str(number).isdecimal()] if isinstance(value, list) else []
+    return [int(number) for number in value if is_id(number)] if isinstance(value, list) else []
 
 
 def _list(data: Mapping[str, Any], name: str) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What diary, facts, concerns and extraction share: one transaction, its entries, and operations done once."""
+"""What diary, facts, concerns, extraction and experiences share: one transaction, its entries, and operations done once."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from mnemic.clock import Clock, to_ms
-from mnemic.errors import BadInput, Conflict, Refused
-from mnemic.knowledge.origin import human
+from mnemic.errors import BadInput, Conflict
+from mnemic.knowledge.origin import actor
 from mnemic.ledger import Ledger, canonical
 from mnemic.ledger.record import digest
 from mnemic.models.event import Actor, Change, Draft, Event, Origin
@@ -38,13 +38,16 @@ class Act:
 
     @property
     def actor(self) -> Actor:
-        return "user" if human(self.origin) else "agent"
+        return actor(self.origin)
 
     def record(
         self, op: str, what: str, changes: Iterable[Change], reason: str = "", note: Mapping[str, Any] | None = None
     ) -> int:
         """Make the changes and their entry; returns its number."""
-        draft = Draft(op, what, self.actor, self.origin, reason, tuple(changes), note or {})
+        return self.enter(Draft(op, what, self.actor, self.origin, reason, tuple(changes), note or {}))
+
+    def enter(self, draft: Draft) -> int:
+        """Record a draft; returns the number of its entry."""
         self.last = self.ledger.record(self.tx, self.namespace, draft)
         return self.last.seq
 
@@ -124,12 +127,6 @@ def _key(row: Any) -> tuple[str | int, ...]:
     return (row.id, row.revision) if hasattr(row, "revision") else (row.id,)
 
 
-def must_be_human(origin: Origin, what: str) -> None:
-    """Raises Refused where no person stands behind the channel."""
-    if not human(origin):
-        raise Refused(f"only a person can {what}, and this came from {origin!r}: use the command line or the workbench")
-
-
 def chosen(value: str, known: Iterable[str], what: str) -> str:
     """One of the known words. Raises BadInput that lists them."""
     names = tuple(known)
@@ -140,10 +137,15 @@ def chosen(value: str, known: Iterable[str], what: str) -> str:
 
 def identifier(value: object, what: str) -> int:
     """An id as JSON or a command line gives it: a whole number, or its digits. Raises BadInput."""
-    text = str(value)
-    if isinstance(value, bool) or not (text.isascii() and text.isdigit()) or len(text) > 18:
+    if not is_id(value):
         raise BadInput(f"{what} {value!r} is not an id: give the number that a list shows")
-    return int(text)
+    return int(str(value))
+
+
+def is_id(value: object) -> bool:
+    """Whether a value is a whole number that a column can hold, or its digits."""
+    text = str(value)
+    return not isinstance(value, bool) and text.isascii() and text.isdigit() and len(text) <= 18
 
 
 def same(text: str) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 
 from mnemic.clock import iso
 from mnemic.errors import BadInput, NotFound, Refused
-from mnemic.knowledge.facet import Act, chosen, must_be_human, revised, same, slotted
-from mnemic.knowledge.origin import approve, seal
+from mnemic.knowledge.facet import Act, chosen, revised, same, slotted
+from mnemic.knowledge.origin import approve, must_be_human, seal
 from mnemic.knowledge.slots import HISTORY, VALUE_CHARS, Changes, Known, Slots, asked_of, current_of, not_ahead
 from mnemic.models.event import Origin
 from mnemic.models.semantic import CATEGORIES, CURRENT, FACT_STATUSES, WAITING, Fact

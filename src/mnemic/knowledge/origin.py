@@ -16,7 +16,7 @@ from typing import get_args
 
 from mnemic.errors import BadInput, Refused
 from mnemic.ledger.chain import canonical
-from mnemic.models.event import Origin
+from mnemic.models.event import Actor, Origin
 
 RANK: dict[Origin, int] = {"user": 3, "human-file": 3, "agent": 2, "tool": 1, "web": 1, "import": 1}
 HUMAN = 3
@@ -51,6 +51,17 @@ def human(origin: Origin) -> bool:
     return RANK[origin] >= HUMAN
 
 
+def actor(channel: Origin) -> Actor:
+    """Who acts on a channel, as the ledger names them."""
+    return "user" if human(channel) else "agent"
+
+
+def must_be_human(channel: Origin, what: str) -> None:
+    """Raises Refused where no person stands behind the channel."""
+    if not human(channel):
+        raise Refused(f"only a person can {what}, and this came from {channel!r}: use the command line or the workbench")
+
+
 def external(origin: Origin) -> bool:
     """Whether it was read somewhere: never a fact, a rule or a live experience without a human act."""
     return RANK[origin] < AGENT
@@ -67,8 +78,7 @@ def approve(channel: Origin, current: str, seen: str | None) -> str:
     `seen` is the seal of what the person was shown; without it the act is bound to what stands there now.
     Raises Refused for a channel no person stands behind, and where the row has changed since it was shown.
     """
-    if not human(channel):
-        raise Refused(f"only a person can approve this, and it came from {channel!r}: use the command line or the workbench")
+    must_be_human(channel, "approve this")
     if seen is not None and seen != current:
         raise Refused("it has changed since it was shown: look at it again and approve what stands there now")
     return current

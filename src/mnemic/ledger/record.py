@@ -19,6 +19,7 @@ from mnemic.ledger.witness import Witness
 from mnemic.models.event import Change, Draft, Event, Head, Row, Verdict
 from mnemic.store import Store, Transaction
 from mnemic.store.schema import TRUTH
+from mnemic.text.clean import cleaned
 
 State = dict[tuple[str, tuple[str | int, ...]], Row]
 
@@ -37,12 +38,12 @@ class Ledger:
     def record(self, tx: Transaction, namespace: str, draft: Draft) -> Event:
         """Apply the draft's changes and append its entry, inside the caller's transaction.
 
-        Raises Conflict where a row is not as its before-image says, and Damaged where the store lies behind the
-        head that was noted outside it: appending would hide that entries were cut off.
+        Secrets in the reason are taken out. Raises Conflict where a row is not as its before-image says, and Damaged
+        where the store lies behind the head that was noted outside it: appending would hide that entries were cut off.
         """
         head = tx.head()
         self._refuse_behind(namespace, head)
-        payload = payload_of(draft.reason, draft.note, draft.changes)
+        payload = payload_of(cleaned(draft.reason).text, draft.note, draft.changes)
         salt = self.ids.token(16)
         event = Event(
             seq=head.seq + 1 if head else 1,

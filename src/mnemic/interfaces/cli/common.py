@@ -82,6 +82,15 @@ def file_of(name: str) -> Path | None:
         return None
 
 
+def document(name: str) -> Any:
+    """The JSON of a file, or of the standard input for `-`. Raises BadInput."""
+    text = stdin() if name == "-" else read(Path(name).expanduser())
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{name!r} is not JSON ({error}): nothing was stored") from None
+
+
 def read(file: Path) -> str:
     """A text file. Raises BadInput."""
     try:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mnemic.errors import BadInput, MnemicError
+from mnemic.errors import MnemicError
 from mnemic.interfaces.cli import render
-from mnemic.interfaces.cli.common import Json, Reason, emit, opened, read, stdin
+from mnemic.interfaces.cli.common import Json, Reason, document, emit, opened
 
 experience_app = typer.Typer(no_args_is_help=True, help="What works and what does not, earned by use.")
 
@@ -30,14 +28,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(experience_app, name="experience")
 
 
-def _document(name: str) -> Any:
-    text = stdin() if name == "-" else read(Path(name).expanduser())
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise BadInput(f"{name!r} is not JSON ({error}): nothing was stored") from None
-
-
 def _answer(row: dict[str, Any], as_json: bool) -> None:
     """Print a receipt; what a gate refused is a failure, but for what is known already."""
     emit(row, as_json, render.experience_receipt)
@@ -50,18 +40,18 @@ def _answer(row: dict[str, Any], as_json: bool) -> None:
 @experience_app.command()
 def refine(file: File, as_json: Json = False) -> None:
     """Hand in what a piece of work taught, with its evidence: a candidate."""
-    document = _document(file)
+    given = document(file)
     with opened() as memory:
-        receipt = memory.experiences.refine(document)
+        receipt = memory.experiences.refine(given)
     _answer(receipt.json(), as_json)
 
 
 @experience_app.command()
 def ingest(file: File, as_json: Json = False) -> None:
     """Hand in what was read somewhere: candidates that only a person can make live."""
-    document = _document(file)
+    given = document(file)
     with opened() as memory:
-        receipt = memory.experiences.ingest(document)
+        receipt = memory.experiences.ingest(given)
     _answer(receipt.json(), as_json)
 
 
@@ -137,9 +127,9 @@ def verify(
     """Without samples, check the ledger; with them, replay them against a candidate."""
     from mnemic.models.event import Verdict
 
-    document = None if samples is None else _document(samples)
+    given = None if samples is None else document(samples)
     with opened() as memory:
-        found = memory.experiences.verify(number, revision=revision, samples=document)
+        found = memory.experiences.verify(number, revision=revision, samples=given)
     if not isinstance(found, Verdict):
         _answer(found.json(), as_json)
         return
@@ -160,18 +150,18 @@ def rollback(number: Id, revision: Revision = None, reason: Reason = "", seen: S
 @experience_app.command()
 def consolidate(file: File, as_json: Json = False) -> None:
     """Merge experiences: {"merges": [{"source_ids", "kind", "family", "gist", …}], "note"}."""
-    document = _document(file)
+    given = document(file)
     with opened() as memory:
-        receipt = memory.experiences.consolidate(document)
+        receipt = memory.experiences.consolidate(given)
     _answer(receipt.json(), as_json)
 
 
 @experience_app.command()
 def add(file: File, reason: Reason = "", as_json: Json = False) -> None:
     """Add an experience of your own: live at once."""
-    document = _document(file)
+    given = document(file)
     with opened() as memory:
-        receipt = memory.experiences.add(document, reason=reason)
+        receipt = memory.experiences.add(given, reason=reason)
     _answer(receipt.json(), as_json)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from mnemic.errors import BadInput, Refused
+from mnemic.errors import Refused
 from mnemic.interfaces.cli import render
-from mnemic.interfaces.cli.common import Json, Reason, emit, milliseconds, moment, opened, read, stdin
+from mnemic.interfaces.cli.common import Json, Reason, document, emit, milliseconds, moment, opened, stdin
 
 diary_app = typer.Typer(no_args_is_help=True, help="What was said and what happened: raw, append-only.")
 fact_app = typer.Typer(no_args_is_help=True, help="What holds about the user, since when, on whose word.")
@@ -106,16 +104,8 @@ def extract(
             answer = memory.extract_auto(context=context)
         else:
             assert file is not None
-            answer = memory.extract(_json(file), context=context, op_id=op_id)
+            answer = memory.extract(document(file), context=context, op_id=op_id)
         emit(answer, as_json, render.extraction)
-
-
-def _json(file: str) -> Any:
-    text = stdin() if file == "-" else read(Path(file).expanduser())
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"this is not JSON ({error}): nothing was extracted") from None
 
 
 def profile(
