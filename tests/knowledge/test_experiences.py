@@ -464,12 +464,6 @@ def test_a_merge_that_says_what_its_sources_do_not_must_prove_itself(lib: Experi
     )  # fmt: skip
 
 
-def test_what_was_read_somewhere_does_not_keep_the_same_lesson_of_ones_own_out(lib: Experiences) -> None:
-    lib.ingest(batch(bare(1)))
-    assert lib.refine(lesson(1)).state == "candidate"
-    assert lib.ingest(batch(bare(1))).status == "stored"
-
-
 @pytest.mark.parametrize("sources", [[], ["x"], "xy", ["x", "x"], [1, 2]])
 def test_a_consolidation_needs_two_sources(lib: Experiences, sources: object) -> None:
     with pytest.raises(BadInput, match="two different source_ids"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import get_args
@@ -99,9 +99,9 @@ class Pool:
                 yield float(scores[place]), item
 
     def nearest(
-        self, words: frozenset[str], like: Callable[[Experience], bool], statuses: Iterable[ExperienceStatus], floor: float
+        self, words: frozenset[str], kind: str, statuses: Iterable[ExperienceStatus], floor: float
     ) -> Experience | None:
-        """The experience of which `like` holds and whose gist and situation overlap most with `words`, by `floor` or more."""
+        """The experience of a kind whose gist and situation overlap most with `words`, if by at least `floor`."""
         if not words or not self.items:
             return None
         # overlap >= floor needs hits >= floor² · |words|, whatever the size of the other text.
@@ -109,7 +109,7 @@ class Pool:
         best: tuple[float, Experience] | None = None
         for place in places:
             item = self.items[place]
-            if item is None or not like(item):
+            if item is None or item.kind != kind:
                 continue
             score = trust.overlap(words, identity(item))
             if score >= floor and (best is None or score > best[0]):

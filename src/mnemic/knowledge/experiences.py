@@ -17,7 +17,7 @@ from mnemic.errors import BadInput, NotFound, Refused
 from mnemic.knowledge import experience_input as given
 from mnemic.knowledge import origin as origins
 from mnemic.knowledge import states, trust
-from mnemic.knowledge.experience_edit import Edit, approved, current, may_guide, meant, named, sealed, shown
+from mnemic.knowledge.experience_edit import Edit, approved, current, meant, named, sealed, shown
 from mnemic.knowledge.experience_input import Cleaner, Lesson, lines
 from mnemic.knowledge.experience_pool import Library, fit, identity
 from mnemic.knowledge.experience_recall import ask, framed
@@ -76,7 +76,7 @@ class Experiences(Facet):
             return ExperienceReceipt(status="rejected", reason=why, redacted=cleaner.redacted)
 
         def act(edit: Edit) -> tuple[Draft | None, ExperienceReceipt]:
-            if twin := self._twin(edit, item, source):
+            if twin := self._twin(edit, item):
                 return self._corroborated(edit, twin, item.sources, channel, cleaner)
             made = edit.put(self._candidate(item, source, edit.now, spent=work.tokens // 10))
             draft = self._draft("refine", made, channel, origin=source, note={"redacted": cleaner.redacted})
@@ -504,18 +504,14 @@ class Experiences(Facet):
             )
         return None
 
-    def _twin(self, edit: Edit, item: Lesson, source: Origin) -> Experience | None:
+    def _twin(self, edit: Edit, item: Lesson) -> Experience | None:
         """The experience that teaches the same, if there is one: by gist and situation, of the same kind.
 
-        What was read somewhere and nobody approved is none for one's own: planted there it would keep that out for good.
+        What was read somewhere counts too: said again by the agent it would else shed its origin.
         """
         words = trust.tokens("\n".join([item.gist, *lines(item.situation)]))
-
-        def like(other: Experience) -> bool:
-            return other.kind == item.kind and (origins.external(source) or may_guide(other))
-
         with self._library.lock:
-            twin = self._library.fresh().nearest(words, like, KNOWN, self._rules.duplicate_overlap)
+            twin = self._library.fresh().nearest(words, item.kind, KNOWN, self._rules.duplicate_overlap)
         return edit.one(twin) if twin else None
 
     def _corroborated(
@@ -537,7 +533,7 @@ class Experiences(Facet):
                 why = "a negative experience needs its failure_reason"
                 receipts.append(ExperienceReceipt(status="rejected", reason=why))
                 continue
-            if twin := self._twin(edit, item, "import"):
+            if twin := self._twin(edit, item):
                 receipts.append(self._corroborated(edit, twin, item.sources, "import", cleaner)[1])
                 continue
             made = self._candidate(item, "import", edit.now, prior=prior)
