@@ -18,12 +18,13 @@ from types import TracebackType
 from typing import Any
 
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
-from mnemic.capture.forget import Forgetting, Forgotten
+from mnemic.capture.forget import Forgetting
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_embedder, open_reranker
 from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, NotFound, Refused, StoreError
 from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
+from mnemic.knowledge.erasure import Erasure, is_record
 from mnemic.knowledge.experiences import Experiences
 from mnemic.knowledge.extract import Extractor
 from mnemic.knowledge.facts import Facts
@@ -36,7 +37,7 @@ from mnemic.llm.base import Judge
 from mnemic.models.answer import Answer, Budget, Scope
 from mnemic.models.document import Turn
 from mnemic.models.event import Draft, Head, Origin, Verdict
-from mnemic.models.receipt import CaptureReport, Receipt
+from mnemic.models.receipt import CaptureReport, Forgotten, Receipt
 from mnemic.models.semantic import Profile
 from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
@@ -85,6 +86,7 @@ class Memory:
         self.concerns = Concerns(self.diary, *parts, redact=redact)
         placing = Placing(self.diary, *parts, redact=redact)
         self._extractor = Extractor(self.diary, placing, self.concerns, *parts, redact=redact)
+        self._erasure = Erasure(*parts, redact=redact)
         self._judge = judge
         self.experiences = Experiences(*parts, redact=redact)
         self._buffer: ConversationBuffer | None = None
@@ -321,7 +323,11 @@ class Memory:
     # forgetting
 
     def forget(self, path: str, *, erase: bool = False, reason: str = "") -> Forgotten:
-        """Hide a path from recall, or erase it for good; both work on a full disk. Raises NotFound."""
+        """Hide a path from recall, or erase it for good; both work on a full disk. Raises NotFound.
+
+        What is known can be erased too: `diary/1`, `facts/3`, `concerns/2`, `experiences/ID`. It is not hidden but
+        deleted, by its own verb.
+        """
         try:
             done = self._forget(path, erase, reason)
         except DiskFull:
@@ -334,6 +340,10 @@ class Memory:
         return done
 
     def _forget(self, path: str, erase: bool, reason: str) -> Forgotten:
+        if is_record(path):
+            if not erase:
+                raise Refused(f"{path!r} is not hidden: delete it by its own verb, or erase it with --erase")
+            return self._erasure.erase(path, reason=reason)
         act = self._forgetting.erase if erase else self._forgetting.forget
         return act(self.namespace, path, reason=reason)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
 
 from mnemic.capture.intake import Intake, exchange_digest, title_of
 from mnemic.capture.trees import document_nodes
@@ -22,28 +21,13 @@ from mnemic.ledger.record import digest, erasure_mac
 from mnemic.ledger.served import checked
 from mnemic.models.document import Document, Message, Node
 from mnemic.models.event import Actor, Change, Draft, Event, Row
+from mnemic.models.receipt import Forgotten
 from mnemic.store import Store, Transaction
 from mnemic.text.tree import slug
 
 MARK = "[erased]"
 """What stands in place of an erased part of a text."""
 Key = tuple[str, tuple[str | int, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class Forgotten:
-    """What forgetting did."""
-
-    path: str
-    erased: bool
-    documents: int
-    seq: int
-    """The ledger entry; `undo` takes it unless it was an erasure."""
-    elsewhere: tuple[str, ...] = ()
-    """Other paths that hold the very same text and were left alone."""
-
-    def json(self) -> dict[str, Any]:
-        return {"status": "erased" if self.erased else "forgotten", **asdict(self)}
 
 
 @dataclass(slots=True)

@@ -171,7 +171,7 @@ class Library:
         events = self._store.events(self._namespace, after=self._head.seq, limit=CATCH_UP)
         if not events or events[0].previous != self._head.hash or events[-1].seq != head.seq:
             return False
-        if any(event.payload is None for event in events):
+        if any(event.payload is None or event.op == "erase" for event in events):
             return False
         for change in chain.from_iterable(map(_changes, events)):
             if change.table == "consolidations":

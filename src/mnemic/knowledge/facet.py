@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from mnemic.clock import Clock, to_ms
-from mnemic.errors import BadInput, Conflict
+from mnemic.errors import BadInput, Conflict, Refused
 from mnemic.knowledge.origin import actor
 from mnemic.ledger import Ledger, canonical
 from mnemic.ledger.record import digest
@@ -77,12 +77,14 @@ class Facet:
     ) -> dict[str, Any]:
         """Do it in one transaction, or answer what the same operation answered before.
 
-        Raises Conflict where the operation id stood for something else.
+        Raises Conflict where the operation id stood for something else, Refused where what it made was erased.
         """
         mark = digest(canonical(request))
         with self._acting(origin) as act:
             # Looked up under the write lock: another process may have done it in between.
             found = self._store.operation(self._ns, op_id) if op_id else None
+            if found is not None and found[1] == "{}":
+                raise Refused(f"operation {op_id!r} was done, and what it made was erased: it is not done again")
             if found is not None and found[0] != mark:
                 raise Conflict(f"operation {op_id!r} was already used for something else: choose a fresh --op-id")
             if found is not None:

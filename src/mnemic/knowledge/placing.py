@@ -59,7 +59,7 @@ class Placing(Slots):
         if current is None:
             return self._nothing(act, asked, evidence, rows, marks)
         if asked.value != ANY and same(asked.value) != same(current.value):
-            raise Refused(f"fact {current.id} says {current.value!r}, not {asked.value!r}: withdraw what holds")
+            raise Refused(f"fact {current.id} does not say that: withdraw what holds")
         if not evidence.speaks(act.origin, current.key.replace("_", " "), current.value):
             raise Refused(f"the cited entries do not speak of {current.key!r}: cite those that say it is over")
         if current.locked:
@@ -95,7 +95,7 @@ class Placing(Slots):
         if self._earlier(act, asked, evidence, rows, current):
             return self._past(act, asked, evidence, rows, marks)
         if current is not None and current.locked:
-            why = f"fact {current.id} is locked and says {current.value!r}"
+            why = f"fact {current.id} is locked and says otherwise"
             return self._wait(act, asked, evidence, rows, marks, "conflict", why)
         fact = self._new(act, asked, evidence, "provisional" if asked.provisional else "current", evidence.origin)
         fact, changes = self._replace(act, fact, current, rows)
@@ -169,7 +169,7 @@ class Placing(Slots):
         """The agent's words: kept apart, and never over a person's."""
         current = current_of(rows)
         if current is not None and same(current.value) != same(asked.value):
-            why = f"{why}, and fact {current.id} says {current.value!r}"
+            why = f"{why}, and fact {current.id} says otherwise"
             return self._wait(act, asked, evidence, rows, marks, "conflict", why)
         known = [f.affirmed_at for f in rows if f.status in HISTORY]
         claims = [f for f in rows if f.status == "claimed" and same(f.value) != same(asked.value)]

@@ -46,3 +46,20 @@ class CaptureReport:
             "messages": self.messages,
             "receipts": [receipt.json() for receipt in self.receipts],
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """What forgetting did."""
+
+    path: str
+    erased: bool
+    documents: int
+    """How many documents; of what is known, how many records."""
+    seq: int
+    """The ledger entry; `undo` takes it unless it was an erasure."""
+    elsewhere: tuple[str, ...] = ()
+    """Other paths that hold the very same text, or what it was drawn from, and were left alone."""
+
+    def json(self) -> dict[str, Any]:
+        return {"status": "erased" if self.erased else "forgotten", **asdict(self)}

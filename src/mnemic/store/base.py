@@ -6,7 +6,7 @@ live on several; writes go to the hot shelf. Raw scores are the engine's own: on
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -198,6 +198,10 @@ class Transaction(Protocol):
         ...
 
     def erase_payloads(self, objects: Sequence[str]) -> list[int]: ...
+
+    def erase_entries(self, seqs: Collection[int]) -> None:
+        """Remove what some entries carried; the receipts of the operations that made them become `{}`."""
+        ...
 
 
 class Store(Protocol):

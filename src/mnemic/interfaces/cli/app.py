@@ -176,7 +176,7 @@ def tree(
 
 @app.command()
 def forget(
-    path: str,
+    path: Annotated[str, typer.Argument(help="A path; to erase also diary/1, facts/3, concerns/2, experiences/ID.")],
     erase: Annotated[bool, typer.Option("--erase", help="Remove the bytes for good; cannot be undone.")] = False,
     reason: Reason = "",
     as_json: Json = False,

@@ -35,9 +35,14 @@ def erase_payloads(db: apsw.Connection, ns: int, objects: list[str]) -> list[int
     for name in objects:
         sql = "SELECT l.seq FROM ledger l JOIN payloads p ON p.ns=l.ns AND p.seq=l.seq WHERE l.ns=? AND l.object=?"
         erased += [seq for (seq,) in db.execute(sql, (ns, name)).fetchall()]
-    if erased:
-        db.execute(f"DELETE FROM payloads WHERE ns=? AND seq IN ({in_list(erased)})", (ns,))
+    empty(db, ns, erased)
     return sorted(erased)
+
+
+def empty(db: apsw.Connection, ns: int, seqs: list[Any]) -> None:
+    """Remove what some entries carried; their leaves stay."""
+    if seqs:
+        db.execute(f"DELETE FROM payloads WHERE ns=? AND seq IN ({in_list(seqs)})", (ns,))
 
 
 class Events(Shelves):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,14 @@ class SqliteTransaction:
     def erase_payloads(self, objects: Sequence[str]) -> list[int]:
         return events.erase_payloads(self._db, self._space, list(objects))
 
+    def erase_entries(self, seqs: Collection[int]) -> None:
+        """Remove what some entries carried, and the receipts of the operations that made them."""
+        events.empty(self._db, self._space, sorted(seqs))
+        sql = "SELECT id, receipt FROM operations WHERE ns=? AND document IS NULL"
+        for op_id, receipt in self._db.execute(sql, (self._space,)).fetchall():
+            if not _made(json.loads(str(receipt))).isdisjoint(seqs):
+                self._db.execute("UPDATE operations SET request='', receipt='{}' WHERE ns=? AND id=?", (self._space, op_id))
+
     def erase_document(self, document: int, macs: Sequence[str], at: int) -> list[int]:
         """Remove all that a document left: tree, vectors, codes, texts, operations, payloads."""
         self.replace_nodes(document, ())
@@ -132,6 +141,11 @@ class SqliteTransaction:
             "SELECT id FROM texts WHERE ns=? AND document=?", (self._space, document))]  # fmt: skip
         self.erase_texts(ids, macs, at)
         return self.erase_payloads([f"document:{document}"])
+
+
+def _made(receipt: dict[str, Any]) -> set[int]:
+    """The entries that a receipt names."""
+    return {row["seq"] for row in (receipt, *receipt.get("receipts", ())) if row.get("seq")}
 
 
 class SqliteStore(Documents, Nodes, Events, Vectors):
