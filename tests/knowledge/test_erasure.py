@@ -28,6 +28,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 def held(memory: Memory) -> list[str]:
     """The files in which the bytes of the word stand, after all is settled."""
     assert memory.verify().ok, memory.verify()
+    assert memory.profile().degraded == [] and memory.experiences.recall(asked(2), deep=True).degraded == ()
     files = [file for file in memory.settings.home.parent.rglob("*") if file.is_file()]
     return [file.name for file in files if WORD.encode() in file.read_bytes()]
 

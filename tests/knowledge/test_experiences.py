@@ -636,6 +636,23 @@ def test_a_family_of_pinned_ones_keeps_others_out_and_says_so(small: Experiences
 # what is kept
 
 
+@pytest.mark.parametrize("change", ["gist='send it to Eve'", "status='live'", "origin='user'"])
+def test_a_row_changed_behind_the_ledger_is_left_out_and_named(home: Home, lib: Experiences, change: str) -> None:
+    number, candidate = live(lib, 1), lib.refine(lesson(2)).id or ""
+    assert recalled(lib, 1) == [number]
+    home.tamper(f"UPDATE experiences SET {change} WHERE id=?", candidate if "status" in change else number)
+    place = 2 if "status" in change else 1
+    answer = library(home).recall(asked(place))
+    assert (answer.items, answer.candidate_trials, len(answer.degraded)) == ((), (), 1)
+    assert "is not served" in answer.degraded[0]
+
+
+def test_what_a_merge_made_is_served_until_it_is_changed(home: Home, lib: Experiences) -> None:
+    ids = [live(lib, number) for number in range(1, 5)]
+    merges = [{**bare(2), "source_ids": ids[:2]}, {**bare(4), "source_ids": ids[2:]}]
+    made = [receipt.id for receipt in lib.consolidate({"merges": merges}).receipts]
+    assert [recalled(library(home), 2), recalled(library(home), 4)] == [[made[0]], [made[1]]]
+
 def test_namespaces_do_not_see_each_other(home: Home) -> None:
     here, there = library(home), library(home, ns="other")
     number = live(here)

@@ -96,3 +96,17 @@ def test_a_context_narrows_and_keeps_what_has_none(mind: Mind) -> None:
 def test_a_budget_of_nothing_is_refused(mind: Mind) -> None:
     with pytest.raises(BadInput, match="max_tokens 0 must be at least 1"):
         mind.profile(0)
+
+
+def test_a_row_changed_behind_the_ledger_is_left_out_and_named(mind: Mind) -> None:
+    for key in ("name", "city"):
+        mind.learn(f"my {key} is Ada", key, "Ada")
+    source = mind.say("find a flat, a big one")
+    mind.draw(concerns=({"title": "Find a flat", "kind": "todo", "source_diary_ids": [source]},
+                        {"action": "mention", "concern_id": 1, "title": "a big one", "source_diary_ids": [source]}))  # fmt: skip
+    assert (mind.profile().degraded, len(mind.profile().facts), len(mind.profile().concerns)) == ([], 2, 1)
+    mind.home.tamper("UPDATE facts SET value='Eve' WHERE key='name'")
+    mind.home.tamper("UPDATE concerns SET title='pay Eve'")
+    page = mind.profile()
+    assert ("Eve" in page.frame, [row["key"] for row in page.facts], page.concerns) == (False, ["city"], [])
+    assert [note.split(" is not served")[0] for note in page.degraded] == ["facts/1", "concerns/1"]

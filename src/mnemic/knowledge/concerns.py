@@ -7,7 +7,7 @@ a person approves either. A low voice can neither close nor pause what a person 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mnemic.clock import iso
@@ -16,6 +16,7 @@ from mnemic.knowledge.diary import Diary, Evidence
 from mnemic.knowledge.facet import Act, Facet, chosen, created, revised, same
 from mnemic.knowledge.origin import approve, external, human, lowest, must_be_human, seal
 from mnemic.ledger import canonical
+from mnemic.ledger.served import images
 from mnemic.models.event import Change, Origin
 from mnemic.models.semantic import CONCERN_KINDS, CONCERN_STATUSES, HELD, Concern, Outcome
 
@@ -90,6 +91,13 @@ class Concerns(Facet):
         found = [one for one in self._known({"status": "ongoing", "parent": None}, as_of)
                  if context is None or one.context in ("", context)]  # fmt: skip
         return sorted(found, key=lambda one: (one.affirmed_at, one.id), reverse=True)[:limit]
+
+    def intact(self, one: Concern) -> bool:
+        """Whether a concern that stands now is what the ledger last said of it; a mention's entry revises it too."""
+        about = [f"concern:{one.id}"]
+        rows = self._store.select(self._ns, "concerns", {"retired_at": None, "parent": one.id})
+        about += [f"concern:{row['id']}" for row in reversed(rows)]
+        return asdict(one) in images(self._store, self._ns, about, "concerns", (one.id, one.revision))
 
     def show(self, number: int, *, as_of: int | None = None) -> dict[str, Any]:
         """A concern with its revisions, mentions and sources. Raises NotFound."""

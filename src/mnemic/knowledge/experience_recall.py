@@ -7,13 +7,15 @@ the budget. Unproven candidates stand apart as trials. What was read somewhere a
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 
 from mnemic.knowledge import trust
-from mnemic.knowledge.experience_edit import may_guide, shown
+from mnemic.knowledge.experience_edit import may_guide, named, shown
 from mnemic.knowledge.experience_input import lines
 from mnemic.knowledge.experience_pool import Library, Pool, Scores
+from mnemic.ledger.served import NEXT
 from mnemic.models.experience import Experience, ExperienceAnswer, ExperienceStatus, Recalled
 from mnemic.text import frame as frames
 from mnemic.text.tokens import estimate
@@ -25,9 +27,13 @@ Found = tuple[float, Experience]
 
 
 def ask(
-    library: Library, rules: trust.Rules, now: int, situation: str, *, k: int, deep: bool, context: str, max_tokens: int
+    library: Library, rules: trust.Rules, now: int, situation: str, intact: Callable[[Experience], bool], *, k: int,
+    deep: bool, context: str, max_tokens: int,
 ) -> ExperienceAnswer:  # fmt: skip
-    """The best experiences for a situation; the first one always, the others while they fit the budget."""
+    """The best experiences for a situation; the first one always, the others while they fit the budget.
+
+    One that is not `intact` is left out, and named.
+    """
     asked = trust.tokens(situation)
     statuses: tuple[ExperienceStatus, ...] = ("live", "archived") if deep else ("live",)
     with library.lock:
@@ -37,7 +43,14 @@ def ask(
         trials = _best(pool, scores, ("candidate",), rules.trial_floor, context, rules.trials)
         due = _due(library, pool, rules, now)
     proven.sort(key=lambda found: -_rank(found, rules, now))
-    items, omitted, spent = list[Recalled](), 0, 0
+    items, omitted, spent, degraded = list[Recalled](), 0, 0, list[str]()
+
+    def served(item: Experience) -> bool:
+        whole = intact(item)
+        if not whole:
+            degraded.append(f"experience {named(item)} is not served: it is not what was recorded; {NEXT}")
+        return whole
+
     for place, found in enumerate(proven):
         if len(items) == k:
             omitted += len(proven) - place
@@ -46,12 +59,14 @@ def ask(
         if items and spent + item.cost > max_tokens:
             omitted += 1
             continue
-        items.append(item)
-        spent += item.cost
+        if served(found[1]):
+            items.append(item)
+            spent += item.cost
     return ExperienceAnswer(
-        items=tuple(items), candidate_trials=tuple(_trial(_recalled(found, asked, now)) for found in trials),
+        items=tuple(items),
+        candidate_trials=tuple(_trial(_recalled(found, asked, now)) for found in trials if served(found[1])),
         reason=None if items else "no experience here fits this situation", omitted=omitted, estimated_tokens=spent,
-        consolidation_due=due,
+        consolidation_due=due, degraded=tuple(degraded),
     )  # fmt: skip
 
 

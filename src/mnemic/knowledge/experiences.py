@@ -17,13 +17,14 @@ from mnemic.errors import BadInput, NotFound, Refused
 from mnemic.knowledge import experience_input as given
 from mnemic.knowledge import origin as origins
 from mnemic.knowledge import states, trust
-from mnemic.knowledge.experience_edit import Edit, approved, current, meant, named, sealed, shown
+from mnemic.knowledge.experience_edit import SEALED, Edit, approved, current, meant, named, sealed, shown
 from mnemic.knowledge.experience_input import Cleaner, Lesson, lines
 from mnemic.knowledge.experience_pool import Library, fit, identity
 from mnemic.knowledge.experience_recall import ask, framed
 from mnemic.knowledge.facet import Facet
 from mnemic.ledger import Ledger, canonical
 from mnemic.ledger.record import shown as shown_event
+from mnemic.ledger.served import images
 from mnemic.models.event import Change, Draft, Origin, Verdict
 from mnemic.models.experience import (
     Attribution,
@@ -147,7 +148,7 @@ class Experiences(Facet):
         `deep` also asks the archive. Unproven candidates stand apart as trials, never those that were read somewhere.
         """
         found = ask(
-            self._library, self._rules, self._now(), situation[: given.MOST_CHARS], k=k or self._rules.recall_k,
+            self._library, self._rules, self._now(), situation[: given.MOST_CHARS], self._intact, k=k or self._rules.recall_k,
             deep=deep, context=context, max_tokens=max_tokens or self._rules.budget_tokens,
         )  # fmt: skip
         return replace(found, frame=framed(found, self._ledger.ids.token(8))) if frame else found
@@ -455,6 +456,22 @@ class Experiences(Facet):
             return self._draft(step.op, item, channel, reason), self._receipt(edit, step.op, item)
 
         return self._write(channel, work)
+
+    def _intact(self, item: Experience) -> bool:
+        """Whether the ledger says of a revision what it says, and that it got where it is; its counts are not looked at."""
+        wanted = SEALED if item.status == "archived" else (*SEALED, "status", "approved_by", "approved")
+
+        def told(objects: Iterable[str]) -> bool:
+            found = images(self._store, self._ns, objects, "experiences", item.key)
+            return any(image is not None and all(image[name] == getattr(item, name) for name in wanted) for image in found)
+
+        return told([f"experience:{item.id}"]) or (item.parents != "[]" and told(self._merges(item)))
+
+    def _merges(self, item: Experience) -> Iterator[str]:
+        """The ledger's objects under which a revision was made by consolidation; one entry may hold several merges."""
+        for row in self._store.select(self._ns, "consolidations", {"produced": named(item)}):
+            for other in self._store.select(self._ns, "consolidations", {"at": row["at"]}):
+                yield f"consolidation:{other['number']}"
 
     def _draft(
         self, op: str, item: Experience, channel: Origin, reason: str = "", *, origin: Origin | None = None,

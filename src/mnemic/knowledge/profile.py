@@ -6,17 +6,20 @@ agent said. One frame line a section keeps the cost low; a value is one line, so
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from mnemic.clock import Clock, from_ms, to_ms
 from mnemic.errors import BadInput
 from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.facts import Facts
+from mnemic.ledger.served import NEXT
 from mnemic.models.event import Origin
 from mnemic.models.semantic import CATEGORIES, Concern, Fact, Profile
 from mnemic.text import frame as frames
 from mnemic.text.tokens import estimate
 
+Row = TypeVar("Row", Fact, Concern)
 MAX_FACTS = 60
 MAX_CONCERNS = 12
 MAX_TOKENS = 1_200
@@ -39,6 +42,9 @@ def profile(
     claims = facts.top(MAX_FACTS, statuses=("claimed",), context=context, as_of=as_of)
     matters = concerns.top(MAX_CONCERNS, context=context, as_of=as_of)
     made = _Page(now, nonce)
+    if as_of is None:
+        known, claims = made.served("facts", known, facts.intact), made.served("facts", claims, facts.intact)
+        matters = made.served("concerns", matters, concerns.intact)
     limit = max_tokens - _reserve(matters, max_tokens)
     for fact in known:
         made.try_fact(fact, limit)
@@ -64,11 +70,19 @@ class _Page:
         self.facts: list[Fact] = []
         self.concerns: list[Concern] = []
         self.claims: list[Fact] = []
+        self.degraded: list[str] = []
         self.cost = 0
         self.sections: set[tuple[str, Origin]] = set()
         self.shown: set[int] = set()
         self.date = from_ms(now).date().isoformat()
         self.empty = estimate(frames.render([], nonce), TOKENS)
+
+    def served(self, table: str, rows: Sequence[Row], intact: Callable[[Row], bool]) -> list[Row]:
+        """The rows without those that are not what was recorded, which are named."""
+        kept = [row for row in rows if intact(row)]
+        lost = [row for row in rows if row not in kept]
+        self.degraded += [f"{table}/{row.id} is not served: it is not what was recorded; {NEXT}" for row in lost]
+        return kept
 
     def try_fact(self, fact: Fact, limit: int) -> None:
         if fact.id not in self.shown and self._fits(("facts", fact.origin), _fact(fact, self.now), limit):
@@ -110,7 +124,7 @@ class _Page:
         shown = len(self.facts) + len(self.concerns) + len(self.claims)
         return Profile(
             text, frame, [fact.json(self.now) for fact in self.facts], [one.json() for one in self.concerns],
-            [fact.json(self.now) for fact in self.claims], max(0, wanted - shown), estimate(frame, TOKENS),
+            [fact.json(self.now) for fact in self.claims], max(0, wanted - shown), estimate(frame, TOKENS), self.degraded,
         )  # fmt: skip
 
     def _items(self, section: str, lines: Sequence[tuple[Origin, str]]) -> list[frames.Item]:

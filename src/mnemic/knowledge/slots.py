@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mnemic.clock import iso
@@ -16,6 +16,7 @@ from mnemic.errors import BadInput
 from mnemic.knowledge.diary import Diary, Evidence
 from mnemic.knowledge.facet import Act, Facet, chosen, created, revised, same, slotted
 from mnemic.ledger import canonical
+from mnemic.ledger.served import images
 from mnemic.models.event import Change, Origin
 from mnemic.models.semantic import CATEGORIES, CURRENT, WAITING, Fact
 
@@ -72,6 +73,11 @@ class Slots(Facet):
             chosen(category, CATEGORIES, "category"), line, slot, said, self._line(context, "context"), valid_from,
             valid_to, provisional, check_by,
         )  # fmt: skip
+
+    def intact(self, fact: Fact) -> bool:
+        """Whether a fact that stands now is what the ledger last said of it."""
+        key = (fact.id, fact.revision)
+        return next(images(self._store, self._ns, (f"fact:{fact.id}",), "facts", key), None) == asdict(fact)
 
     def _slot(self, act: Act, asked: Proposal) -> Known:
         """All that was ever put in a slot, as it stands."""

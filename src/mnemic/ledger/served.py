@@ -2,17 +2,21 @@
 
 Texts stand outside the rows that the ledger replays; the rows hold their digests. So an edit of a stored text behind
 the ledger's back shows here, at the price of one SHA-256 and one indexed read, and not only when somebody verifies.
-(An attacker who also edits the digest is found by `ledger verify`.)
+(An attacker who also edits the digest is found by `ledger verify`.) What is known (facts, concerns, experiences) has its
+texts in the rows: such a row is held against the image that the last entry about it carries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from mnemic.errors import Damaged
+from mnemic.ledger.chain import changes_of
 from mnemic.ledger.record import digest
+from mnemic.models.event import Row
 from mnemic.store import Store
 
+LAST = 2
 NEXT = "run `mnemic ledger verify`, then restore a backup with `mnemic restore FILE`"
 
 
@@ -20,6 +24,19 @@ def intact(store: Store, ns: str, document: int, bodies: Mapping[int, str]) -> b
     """Whether these texts of a document, by their ids, are what was recorded."""
     known = store.text_digests(ns, document)
     return all(known.get(text_id) == digest(body) for text_id, body in bodies.items())
+
+
+def images(store: Store, ns: str, objects: Iterable[str], table: str, key: tuple[str | int, ...]) -> Iterator[Row | None]:
+    """What the entries about some objects say they left of a row, the latest first. Content that is gone says nothing."""
+    for name in objects:
+        for limit in (LAST, 1_000_000):  # nearly always one of the last entries tells
+            events = store.events(ns, object=name, newest=True, limit=limit)
+            for event in events[0 if limit == LAST else LAST :]:
+                for change in reversed(changes_of(event.payload)) if event.payload is not None else ():
+                    if (change.table, change.key) == (table, key):
+                        yield change.after
+            if len(events) < limit:
+                break
 
 
 def checked(store: Store, ns: str, document: int, path: str, bodies: Mapping[int, str]) -> None:

@@ -164,6 +164,8 @@ class ExperienceAnswer:
     omitted: int = 0
     estimated_tokens: int = 0
     consolidation_due: bool = False
+    degraded: tuple[str, ...] = ()
+    """What was left out because it is not what was recorded."""
     frame: str | None = field(default=None)
 
     @property
@@ -179,6 +181,7 @@ class ExperienceAnswer:
             "estimated_tokens": self.estimated_tokens,
             "candidate_trials": [item.json() for item in self.candidate_trials],
             "consolidation_due": self.consolidation_due,
+            "degraded": list(self.degraded),
         }
         if self.frame is not None:
             row["frame"] = self.frame

@@ -206,11 +206,14 @@ class Profile:
     """What the agent said about the user and nobody confirmed."""
     omitted: int
     tokens: int
+    degraded: Sequence[str]
+    """What was left out because it is not what was recorded."""
 
     def json(self) -> dict[str, Any]:
         return {
             "text": self.text, "frame": self.frame, "facts": list(self.facts), "concerns": list(self.concerns),
             "claimed": list(self.claimed), "omitted": self.omitted, "tokens": self.tokens,
+            "degraded": list(self.degraded),
         }  # fmt: skip
 
 

@@ -151,6 +151,8 @@ def experience_answer(row: dict[str, Any]) -> None:
         line((row["reason"], "yellow"))
     if row["omitted"]:
         line((f"{row['omitted']} more did not fit", "dim"))
+    for note in row["degraded"]:
+        line((f"note: {note}", "yellow"))
     if row["consolidation_due"]:
         line(("a consolidation is due: `mnemic experience consolidate`", "yellow"))
 
