@@ -436,6 +436,7 @@ class Life(RuleBasedStateMachine):
             )
             proved = row["approved_by"] == "agent" and (won or row["verified_at"] or row["parents"])
             assert person or (proved and row["origin"] in ("user", "agent")), row
+            assert self.lib.recall(row["gist"], deep=True).degraded == ()
         assert all(count <= CAP for count in families.values())
 
     @invariant()
