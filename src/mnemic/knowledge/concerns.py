@@ -7,7 +7,7 @@ a person approves either. A low voice can neither close nor pause what a person 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mnemic.clock import iso
@@ -92,12 +92,19 @@ class Concerns(Facet):
                  if context is None or one.context in ("", context)]  # fmt: skip
         return sorted(found, key=lambda one: (one.affirmed_at, one.id), reverse=True)[:limit]
 
-    def intact(self, one: Concern) -> bool:
-        """Whether a concern that stands now is what the ledger last said of it; a mention's entry revises it too."""
-        about = [f"concern:{one.id}"]
-        rows = self._store.select(self._ns, "concerns", {"retired_at": None, "parent": one.id})
-        about += [f"concern:{row['id']}" for row in reversed(rows)]
-        return asdict(one) in images(self._store, self._ns, about, "concerns", (one.id, one.revision))
+    def intact(self, matters: Sequence[Concern]) -> Sequence[bool]:
+        """Of each concern that stands now, whether it is what the ledger said of it; a mention's entry revises it too."""
+        last = self._store.last_events(self._ns, [f"concern:{one.id}" for one in matters])
+
+        def told(one: Concern, number: int) -> bool:
+            name, key = f"concern:{number}", (one.id, one.revision)
+            return any(Concern(**image) == one for image in images(self._store, self._ns, name, "concerns", key, last.get(name)))
+
+        def mentioned(one: Concern) -> bool:
+            below = self._store.select(self._ns, "concerns", {"retired_at": None, "parent": one.id})
+            return any(told(one, int(row["id"])) for row in reversed(below))
+
+        return tuple(told(one, one.id) or mentioned(one) for one in matters)
 
     def show(self, number: int, *, as_of: int | None = None) -> dict[str, Any]:
         """A concern with its revisions, mentions and sources. Raises NotFound."""

@@ -461,11 +461,12 @@ class Experiences(Facet):
         """Whether the ledger says of a revision what it says, and that it got where it is; its counts are not looked at."""
         wanted = SEALED if item.status == "archived" else (*SEALED, "status", "approved_by", "approved")
 
-        def told(objects: Iterable[str]) -> bool:
-            found = images(self._store, self._ns, objects, "experiences", item.key)
-            return any(image is not None and all(image[name] == getattr(item, name) for name in wanted) for image in found)
+        def told(name: str) -> bool:
+            last = self._store.last_events(self._ns, [name]).get(name)
+            found = images(self._store, self._ns, name, "experiences", item.key, last)
+            return any(all(image[column] == getattr(item, column) for column in wanted) for image in found)
 
-        return told([f"experience:{item.id}"]) or (item.parents != "[]" and told(self._merges(item)))
+        return told(f"experience:{item.id}") or (item.parents != "[]" and any(map(told, self._merges(item))))
 
     def _merges(self, item: Experience) -> Iterator[str]:
         """The ledger's objects under which a revision was made by consolidation; one entry may hold several merges."""

@@ -6,7 +6,7 @@ agent said. One frame line a section keeps the cost low; a value is one line, so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TypeVar
 
 from mnemic.clock import Clock, from_ms, to_ms
@@ -43,8 +43,8 @@ def profile(
     matters = concerns.top(MAX_CONCERNS, context=context, as_of=as_of)
     made = _Page(now, nonce)
     if as_of is None:
-        known, claims = made.served("facts", known, facts.intact), made.served("facts", claims, facts.intact)
-        matters = made.served("concerns", matters, concerns.intact)
+        known, claims = (made.served("facts", some, facts.intact(some)) for some in (known, claims))
+        matters = made.served("concerns", matters, concerns.intact(matters))
     limit = max_tokens - _reserve(matters, max_tokens)
     for fact in known:
         made.try_fact(fact, limit)
@@ -77,11 +77,14 @@ class _Page:
         self.date = from_ms(now).date().isoformat()
         self.empty = estimate(frames.render([], nonce), TOKENS)
 
-    def served(self, table: str, rows: Sequence[Row], intact: Callable[[Row], bool]) -> list[Row]:
+    def served(self, table: str, rows: Sequence[Row], intact: Sequence[bool]) -> list[Row]:
         """The rows without those that are not what was recorded, which are named."""
-        kept = [row for row in rows if intact(row)]
-        lost = [row for row in rows if row not in kept]
-        self.degraded += [f"{table}/{row.id} is not served: it is not what was recorded; {NEXT}" for row in lost]
+        kept: list[Row] = []
+        for row, whole in zip(rows, intact, strict=True):
+            if whole:
+                kept.append(row)
+            else:
+                self.degraded.append(f"{table}/{row.id} is not served: it is not what was recorded; {NEXT}")
         return kept
 
     def try_fact(self, fact: Fact, limit: int) -> None:

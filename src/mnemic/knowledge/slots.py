@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mnemic.clock import iso
@@ -17,7 +17,7 @@ from mnemic.knowledge.diary import Diary, Evidence
 from mnemic.knowledge.facet import Act, Facet, chosen, created, revised, same, slotted
 from mnemic.ledger import canonical
 from mnemic.ledger.served import images
-from mnemic.models.event import Change, Origin
+from mnemic.models.event import Change, Origin, Row
 from mnemic.models.semantic import CATEGORIES, CURRENT, WAITING, Fact
 
 VALUE_CHARS = 2_000
@@ -74,10 +74,15 @@ class Slots(Facet):
             valid_to, provisional, check_by,
         )  # fmt: skip
 
-    def intact(self, fact: Fact) -> bool:
-        """Whether a fact that stands now is what the ledger last said of it."""
-        key = (fact.id, fact.revision)
-        return next(images(self._store, self._ns, (f"fact:{fact.id}",), "facts", key), None) == asdict(fact)
+    def intact(self, facts: Sequence[Fact]) -> list[bool]:
+        """Of each fact that stands now, whether it is what the ledger last said of it."""
+        last = self._store.last_events(self._ns, [f"fact:{fact.id}" for fact in facts])
+
+        def told(fact: Fact) -> Row | None:
+            name = f"fact:{fact.id}"
+            return next(images(self._store, self._ns, name, "facts", (fact.id, fact.revision), last.get(name)), None)
+
+        return [(image := told(fact)) is not None and Fact(**image) == fact for fact in facts]
 
     def _slot(self, act: Act, asked: Proposal) -> Known:
         """All that was ever put in a slot, as it stands."""

@@ -8,15 +8,14 @@ texts in the rows: such a row is held against the image that the last entry abou
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from mnemic.errors import Damaged
 from mnemic.ledger.chain import changes_of
 from mnemic.ledger.record import digest
-from mnemic.models.event import Row
+from mnemic.models.event import Event, Row
 from mnemic.store import Store
 
-LAST = 2
 NEXT = "run `mnemic ledger verify`, then restore a backup with `mnemic restore FILE`"
 
 
@@ -26,17 +25,24 @@ def intact(store: Store, ns: str, document: int, bodies: Mapping[int, str]) -> b
     return all(known.get(text_id) == digest(body) for text_id, body in bodies.items())
 
 
-def images(store: Store, ns: str, objects: Iterable[str], table: str, key: tuple[str | int, ...]) -> Iterator[Row | None]:
-    """What the entries about some objects say they left of a row, the latest first. Content that is gone says nothing."""
-    for name in objects:
-        for limit in (LAST, 1_000_000):  # nearly always one of the last entries tells
-            events = store.events(ns, object=name, newest=True, limit=limit)
-            for event in events[0 if limit == LAST else LAST :]:
-                for change in reversed(changes_of(event.payload)) if event.payload is not None else ():
-                    if (change.table, change.key) == (table, key):
-                        yield change.after
-            if len(events) < limit:
-                break
+def images(
+    store: Store, ns: str, object: str, table: str, key: tuple[str | int, ...], last: Event | None = None
+) -> Iterator[Row]:
+    """What the entries about an object say they left of a row, the latest first; `last` is the last of them, if known.
+
+    Content that is gone says nothing.
+    """
+    yield from _left(last, table, key)
+    for event in store.events(ns, object=object, newest=True, limit=1_000_000):
+        if last is None or event.seq < last.seq:
+            yield from _left(event, table, key)
+
+
+def _left(event: Event | None, table: str, key: tuple[str | int, ...]) -> Iterator[Row]:
+    if event is not None and event.payload is not None:
+        for change in reversed(changes_of(event.payload)):
+            if (change.table, change.key) == (table, key) and change.after is not None:
+                yield change.after
 
 
 def checked(store: Store, ns: str, document: int, path: str, bodies: Mapping[int, str]) -> None:

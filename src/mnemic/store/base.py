@@ -304,6 +304,10 @@ class Store(Protocol):
     def events(self, ns: str, *, after: int = 0, limit: int = 1000, newest: bool = False,
                object: str | None = None) -> list[Event]: ...  # fmt: skip
 
+    def last_events(self, ns: str, objects: Collection[str]) -> Mapping[str, Event]:
+        """The last entry about each of some objects, by object."""
+        ...
+
     def event(self, ns: str, seq: int) -> Event | None: ...
 
     # derived

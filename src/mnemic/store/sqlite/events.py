@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Collection
 from typing import Any
 
 import apsw
@@ -56,6 +58,14 @@ class Events(Shelves):
     def event(self, ns: str, seq: int) -> Event | None:
         found = self.hot.row(f"{_EVENT} AND l.seq=?", (self.space(ns), seq))
         return None if found is None else Event(*found)
+
+    def last_events(self, ns: str, objects: Collection[str]) -> dict[str, Event]:
+        """The last entry about each of some objects, by object."""
+        # One seek an object: the largest number under it stands at the end of its stretch of the index.
+        last = "SELECT (SELECT max(seq) FROM ledger WHERE ns=? AND object=value) FROM json_each(?)"
+        space = self.space(ns)
+        rows = self.hot.rows(f"{_EVENT} AND l.seq IN ({last})", (space, space, json.dumps(list(objects))))
+        return {event.object: event for event in (Event(*row) for row in rows)}
 
     def events(
         self, ns: str, *, after: int = 0, limit: int = 1000, newest: bool = False, object: str | None = None
