@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mnemic.ledger.chain import canonical, changes_of, leaf_hash, payload_hash, payload_of
+from mnemic.ledger.chain import canonical, changes_of, images_in, leaf_hash, payload_hash, payload_of
 from mnemic.ledger.witness import FolderWitness
 from mnemic.models.event import Change, Event, Head
 from tests.homes import Home
@@ -46,3 +46,17 @@ def test_a_witness_that_cannot_write_says_so(home: Home) -> None:
     witness = FolderWitness(home.folder / "file")
     witness.note("id", "ns", Head(1, "a"))
     assert witness.problem is not None and "cannot be written" in witness.problem
+
+
+def test_the_images_of_one_row_are_read_out_of_a_payload_whatever_its_texts_say() -> None:
+    trap = '["facts",[1,2],null,{"value":"Eve"}]'
+    rows = (
+        Change("facts", (1, 1), None, {"value": "old"}),
+        Change("facts", (1, 1), {"value": "old"}, {"value": trap}),
+        Change("facts", (1, 2), None, {"value": "new"}),
+        Change("facts", (1, 12), {"value": "x"}, None),
+    )
+    payload = payload_of(trap, {"why": trap}, rows)
+    assert list(images_in(payload, "facts", (1, 2))) == [{"value": "new"}]
+    assert list(images_in(payload, "facts", (1, 1))) == [{"value": trap}, {"value": "old"}]
+    assert list(images_in(payload, "facts", (1, 12))) == list(images_in(payload, "facts", (2, 1))) == []

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mnemic.models.event import Change, Event
+from mnemic.models.event import Change, Event, Row
 
 GENESIS = ""
 """What the first entry of a namespace names as the hash before it."""
+_DECODER = json.JSONDecoder()
 
 
 def canonical(value: Any) -> str:
@@ -45,6 +46,20 @@ def changes_of(payload: str) -> tuple[Change, ...]:
     return tuple(
         Change(table, tuple(key), before, after) for table, key, before, after in opened(payload)["changes"]
     )
+
+
+def images_in(payload: str, table: str, key: tuple[str | int, ...]) -> Iterator[Row]:
+    """What a payload says it left of one row, the last first, without reading the rest of it.
+
+    Quotation marks inside a text are escaped, so nothing a text says can look like a change.
+    """
+    start = f'["{table}",{canonical(list(key))},'
+    place = payload.rfind(start)
+    while place >= 0:
+        (_, _, _, after), _ = _DECODER.raw_decode(payload, place)
+        if after is not None:
+            yield after
+        place = payload.rfind(start, 0, place)
 
 
 def payload_hash(salt: str, payload: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from mnemic.errors import Damaged
-from mnemic.ledger.chain import changes_of
+from mnemic.ledger.chain import images_in
 from mnemic.ledger.record import digest
 from mnemic.models.event import Event, Row
 from mnemic.store import Store
@@ -40,9 +40,7 @@ def images(
 
 def _left(event: Event | None, table: str, key: tuple[str | int, ...]) -> Iterator[Row]:
     if event is not None and event.payload is not None:
-        for change in reversed(changes_of(event.payload)):
-            if (change.table, change.key) == (table, key) and change.after is not None:
-                yield change.after
+        yield from images_in(event.payload, table, key)
 
 
 def checked(store: Store, ns: str, document: int, path: str, bodies: Mapping[int, str]) -> None:
