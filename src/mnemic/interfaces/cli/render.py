@@ -115,6 +115,13 @@ def lines(rows: list[dict[str, Any]]) -> None:
         print(json.dumps(row, ensure_ascii=False))
 
 
+def _some(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows; a list of none says so."""
+    if not rows:
+        line(("none", "dim"))
+    return rows
+
+
 def record(row: dict[str, Any]) -> None:
     for name, value in row.items():
         if isinstance(value, dict):
@@ -158,7 +165,7 @@ def experience_answer(row: dict[str, Any]) -> None:
 
 
 def experiences(rows: list[dict[str, Any]]) -> None:
-    for row in rows:
+    for row in _some(rows):
         pinned = ", pinned" if row["pinned"] else ""
         line((f"{row['id']}@{row['revision']}  ", "bold"), (row["status"], LIFE.get(row["status"], "dim")),
              (f"  {row['family']}: {row['gist']}", ""),
@@ -191,7 +198,7 @@ def entry_receipt(row: dict[str, Any]) -> None:
 
 
 def entries(rows: list[dict[str, Any]]) -> None:
-    for row in rows:
+    for row in _some(rows):
         mark = "✓" if row["extracted"] else "·"
         line((f"{mark} {row['id']:<5}", "bold"), (f"{row['at']}  {row['kind']} from {row['origin']}  ", "dim"),
              (row["content"], ""))  # fmt: skip
@@ -213,7 +220,7 @@ def fact(row: dict[str, Any]) -> None:
 
 
 def facts(rows: list[dict[str, Any]]) -> None:
-    for row in rows:
+    for row in _some(rows):
         fact(row)
 
 
@@ -223,7 +230,7 @@ def concern(row: dict[str, Any]) -> None:
 
 
 def concerns(rows: list[dict[str, Any]]) -> None:
-    for row in rows:
+    for row in _some(rows):
         concern(row)
 
 
