@@ -22,7 +22,10 @@ from mnemic.store.schema import TRUTH
 
 State = dict[tuple[str, tuple[str | int, ...]], Row]
 
-NOT_UNDOABLE = {"erase": "what was erased is gone for good"}
+NOT_UNDOABLE = {
+    "erase": "what was erased is gone for good",
+    "rotate": "a document is found on whichever shelf it stands; changing it brings it back",
+}
 
 
 @dataclass(slots=True)
