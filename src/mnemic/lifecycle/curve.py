@@ -45,9 +45,9 @@ def touched(days: int, curve: Curve) -> int:
     """How many days ago a memory counts as used once it is touched: one tier nearer, in the middle of it."""
     tier = tier_of(days, curve)
     if tier == "archive":
-        return (curve.warm + curve.cold) // 2
+        return max(curve.warm + 1, (curve.warm + curve.cold) // 2)
     if tier == "cold":
-        return (curve.active + curve.warm) // 2
+        return max(curve.active + 1, (curve.active + curve.warm) // 2)
     return curve.active // 2 if tier == "warm" else 0
 
 
