@@ -28,6 +28,8 @@ class Load:
     nodes: Rows
     vectors: Rows
     embedders: Rows
+    edges: Rows
+    """Those that leave its nodes; they travel with them."""
 
 
 def read(db: apsw.Connection, ns: int, document: int, *, with_vectors: bool) -> Load:
@@ -39,7 +41,10 @@ def read(db: apsw.Connection, ns: int, document: int, *, with_vectors: bool) -> 
     sql = f"SELECT key, digest, vector FROM vectors WHERE +ns=? AND key IN ({keys}) ORDER BY key"
     rows: Rows = db.execute(sql, (ns,)).fetchall()
     used = {row[0] >> NODE_BITS for row in rows}
-    return Load(texts, trees, rows, [row for row in known if row[0] in used])
+    sources = in_list(node[0] for node in trees)
+    sql = f"SELECT source, target, kind, weight FROM edges WHERE source IN ({sources}) ORDER BY source, kind, target"
+    edges: Rows = db.execute(sql).fetchall()
+    return Load(texts, trees, rows, [row for row in known if row[0] in used], edges)
 
 
 def write(db: apsw.Connection, ns: int, document: int, load: Load, stamp: int | None) -> None:
@@ -50,6 +55,7 @@ def write(db: apsw.Connection, ns: int, document: int, load: Load, stamp: int | 
     nodes.restore(db, ns, load.nodes, dict(load.texts))
     for row in load.embedders:
         db.execute("INSERT OR IGNORE INTO embedders VALUES(?,?,?,?)", row)
+    db.executemany("INSERT INTO edges VALUES(?,?,?,?,?)", [(*row, ns) for row in load.edges])
     stamp = vectors.next_stamp(db, ns) if stamp is None else stamp
     for place, (key, digest, vector) in enumerate(load.vectors):
         db.execute("INSERT INTO vectors VALUES(?,?,?,?,?)", (key, ns, stamp + place, digest, vector))
@@ -62,8 +68,8 @@ def check(db: apsw.Connection, ns: int, document: int, load: Load, what: str) ->
         raise StoreError(f"a copy to {what} did not come out the same: nothing was moved; run `mnemic doctor`")
 
 
-def remove(db: apsw.Connection, ns: int, document: int, *, edges: bool = False) -> None:
-    """Take all rows of a document off a shelf."""
-    nodes.remove(db, ns, document, edges=edges)
+def remove(db: apsw.Connection, ns: int, document: int) -> None:
+    """Take all rows of a document off a shelf; edges of others that lead to it stay."""
+    nodes.remove(db, ns, document)
     db.execute("DELETE FROM texts WHERE ns=? AND document=?", (ns, document))
 

@@ -99,10 +99,10 @@ def restore(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]], bodie
     _count(db, ns, len(sizes), sum(sizes), 0)
 
 
-def remove(db: apsw.Connection, ns: int, document: int, *, edges: bool = True) -> None:
+def remove(db: apsw.Connection, ns: int, document: int) -> None:
     """Take a document's tree off a shelf; its texts must still be there."""
     rows = stored(db, ns, document)
-    _remove(db, ns, rows, edges=edges)
+    _remove(db, ns, rows, moving=True)
     sizes = [row[13] for row in rows if row[13]]
     _count(db, ns, -len(sizes), -sum(sizes), len(rows))
 
@@ -128,8 +128,8 @@ def _words(row: tuple[Any, ...], bodies: Mapping[int, str]) -> list[str]:
     return terms(passage(bodies[row[6]], row[7], row[9], speaker=row[11], title=title))
 
 
-def _remove(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]], *, edges: bool = True) -> None:
-    """Take nodes out with their full-text rows, vectors and edges."""
+def _remove(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]], *, moving: bool = False) -> None:
+    """Take nodes out with their full-text rows, vectors and edges; on a move, those that lead to them stay."""
     if not rows:
         return
     wanted = in_list({row[6] for row in rows if row[6]})
@@ -139,8 +139,7 @@ def _remove(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]], *, ed
             old = spaced(ns, _words(row, texts))
             db.execute("INSERT INTO fulltext(fulltext, rowid, terms) VALUES('delete',?,?)", (row[0], old))
     numbers = in_list(row[0] for row in rows)
-    if edges:
-        db.execute(f"DELETE FROM edges WHERE source IN ({numbers}) OR target IN ({numbers})")
+    db.execute(f"DELETE FROM edges WHERE source IN ({numbers})" + ("" if moving else f" OR target IN ({numbers})"))
     vectors.blank(db, ns, [row[0] for row in rows])
     embedders: list[Any] = db.execute("SELECT id FROM embedders").fetchall()
     for (embedder,) in embedders:
@@ -390,7 +389,8 @@ class Nodes(Shelves):
     def edges(self, ns: str, ids: Sequence[int], kind: str) -> list[tuple[int, int, float]]:
         """Edges of a kind that leave the given nodes: (source, target, weight)."""
         sql = f"SELECT source, target, weight FROM edges WHERE +ns=? AND kind=? AND source IN ({in_list(ids)})"
-        return self.hot.rows(sql, (self.space(ns), kind))
+        space = self.space(ns)
+        return sorted({row for shelf in self._shelves.values() for row in shelf.rows(sql, (space, kind))})
 
 
 def _quoted(ns: int, term: str) -> str:
