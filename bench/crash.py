@@ -125,7 +125,8 @@ def check(home: Path, acknowledged: set[str], fresh: set[str], tally: Tally) -> 
     with opened(home) as memory:
         found = memory.doctor()
         tally.errors += found["problems"]
-        texts = [memory.show(row["path"])["text"] for row in memory.tree(depth=3) if row["kind"] in ("note", "exchange")]
+        documents = [row["path"] for row in memory.tree(depth=3) if row["kind"] in ("note", "exchange")]
+        texts = [memory.show(path, touch=False)["text"] for path in documents]
         there: set[str] = set()
         for text in texts:
             words = sorted(set(WORD.findall(text)))

@@ -9,8 +9,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -31,11 +33,14 @@ from mnemic.knowledge.facts import Facts
 from mnemic.knowledge.placing import Placing
 from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
-from mnemic.ledger.record import shown
+from mnemic.ledger.chain import changes_of
+from mnemic.ledger.chain import opened as unpacked
+from mnemic.ledger.record import NOT_UNDOABLE, shown
 from mnemic.ledger.served import checked
+from mnemic.lifecycle import Rotation, Usages
 from mnemic.llm.base import Judge
 from mnemic.models.answer import Answer, Budget, Scope
-from mnemic.models.document import Turn
+from mnemic.models.document import SHELVES, Document, Turn
 from mnemic.models.event import Draft, Head, Origin, Verdict
 from mnemic.models.receipt import CaptureReport, Forgotten, Receipt
 from mnemic.models.semantic import Profile
@@ -71,14 +76,18 @@ class Memory:
         self._indexer = Indexer(
             self._store, self._embedder, self.clock, similar=CENTRED.similar,
             retry_seconds=settings.capture.retry_seconds,
+            bare=frozenset({"cold"} if settings.rotate.drop_cold_vectors else ()),
         )  # fmt: skip
+        self._usages = Usages(self._store, self._ledger, self.clock, settings.decay)
+        self._rotation = Rotation(self._store, self._ledger, self.clock, settings.rotate)
         recall = settings.recall
         if reranker is None and recall.reranker:
             reranker = open_reranker(recall.reranker, download=embed.download, threads=embed.threads)
         self._reranker = reranker
         self._recall = Recall(
-            self._store, self._embedder, self.clock, reranker, rerank_seconds=recall.rerank_seconds
-        )
+            self._store, self._embedder, self.clock, reranker, rerank_seconds=recall.rerank_seconds,
+            decay=settings.decay,
+        )  # fmt: skip
         parts = (self._store, self._ledger, self.clock, self.namespace)
         redact = settings.capture.redact
         self.diary = Diary(*parts, redact=redact)
@@ -201,14 +210,19 @@ class Memory:
 
     def recall(
         self, query: str, *, scope: Scope | None = None, budget: Budget | None = None, scoring: str | None = None,
-        why_not: Sequence[str] = (), frame: bool = False,
+        why_not: Sequence[str] = (), frame: bool = False, mode: str | None = None, draw: int | None = None,
     ) -> Answer:  # fmt: skip
-        """The best memories for a query, with the numbers that put them there; never raises for what a query says."""
+        """The best memories for a query, with the numbers that put them there; never raises for what a query says.
+
+        `mode` says which tiers are asked: heartbeat, normal, deep, or creative, which samples what has faded, the same
+        for the same `draw`.
+        """
         recall = self.settings.recall
         budget = budget or Budget(nodes=recall.nodes, chars=recall.chars, node_chars=recall.node_chars)
         answer = self._recall.ask(
-            self.namespace, query, scope=scope, budget=budget, scoring=scoring or recall.scoring, why_not=why_not
-        )
+            self.namespace, query, scope=scope, budget=budget, scoring=scoring or recall.scoring, why_not=why_not,
+            mode=mode or recall.mode, draw=draw,
+        )  # fmt: skip
         return replace(answer, frame=self._frame(answer)) if frame else answer
 
     def _frame(self, answer: Answer) -> str:
@@ -221,11 +235,19 @@ class Memory:
         ]  # fmt: skip
         return frames.render(items, self.ids.token(8), max_chars=FRAME_CHARS) if items else ""
 
-    def show(self, path: str) -> dict[str, Any]:
-        """A document or a node with its source text, neighbours and history.
+    def show(self, path: str, *, touch: bool = True) -> dict[str, Any]:
+        """A document or a node with its source text, neighbours and history. Opening it is a use: it is touched.
 
         Raises NotFound, and Damaged where a text is not what was recorded.
         """
+        with self._store.reading():
+            document, page = self._page(path)
+        if touch:
+            with suppress(MnemicError):  # what was forgotten stays so; a home that cannot be written can be read
+                self._usages.touch(self.namespace, path, reason="opened")
+        return {**page, **self._usages.standing(self.namespace, document).json()}
+
+    def _page(self, path: str) -> tuple[Document, dict[str, Any]]:
         ns = self.namespace
         document = self._store.document(ns, path)
         node = self._store.node(ns, path)
@@ -246,7 +268,7 @@ class Memory:
             text = bodies.get(document.text_id or -1, "")
         history = self._store.events(ns, object=f"document:{document.id}", limit=100)
         here = node.id if node else None
-        return {
+        return document, {
             "path": path,
             "kind": node.kind if node else document.kind,
             "title": (node.title if node else "") or document.title,
@@ -266,6 +288,10 @@ class Memory:
 
     def tree(self, path: str = "", *, depth: int = 2) -> list[dict[str, Any]]:
         """What lies below a path: folders, documents and nodes down to a depth, in order. Raises NotFound."""
+        with self._store.reading():
+            return self._tree(path, depth)
+
+    def _tree(self, path: str, depth: int) -> list[dict[str, Any]]:
         ns, base = self.namespace, path.rstrip("/")
         documents = self._store.documents(ns, below=base, limit=1_000_000)
         node = self._store.node(ns, base) if base and not documents else None
@@ -385,6 +411,10 @@ class Memory:
 
     def undo(self, seq: int, *, reason: str = "") -> dict[str, Any]:
         """Take one entry back. Raises Refused, Conflict, NotFound."""
+        for number in self._changed(seq):
+            document = self._store.document_by_id(self.namespace, number)
+            if document is not None:
+                self._rotation.fetch(self.namespace, document)
         with self._store.write(self.namespace) as tx:
             event, changes = self._ledger.undo(tx, self.namespace, seq, actor="user", reason=reason)
             touched: set[int] = set()
@@ -400,7 +430,93 @@ class Memory:
         self._drain()
         return {"undone": seq, "seq": event.seq, "path": shown(event)["path"], "changes": len(changes)}
 
+    def _changed(self, seq: int) -> set[int]:
+        """The documents that an entry, or a part of it, changed: taking it back changes them again."""
+        event = self._ledger.event(self.namespace, seq)
+        if event.payload is None or event.op in NOT_UNDOABLE:
+            return set()
+        content, found = unpacked(event.payload), set[int]()
+        for change in changes_of(event.payload):
+            row = change.after or change.before or {}
+            if change.table in ("documents", "messages"):
+                found.add(int(row["id" if change.table == "documents" else "document"]))
+        return found.union(*(self._changed(part) for part in content["note"].get("parts", ())))
+
+    # use and age
+
+    def touch(self, path: str, *, reason: str = "") -> dict[str, Any]:
+        """A use of a document, as opening it is: one tier up. Raises NotFound, Refused for what was forgotten."""
+        return self._usages.touch(self.namespace, path, reason=reason)
+
+    def tier(self, path: str, tier: str, *, reason: str = "") -> dict[str, Any]:
+        """`core` keeps a document from fading, `auto` lets its use decide again. Raises BadInput, NotFound."""
+        return self._usages.set_tier(self.namespace, path, tier, reason=reason)
+
+    def decay(self, *, dry_run: bool = False) -> dict[str, Any]:
+        """How many documents stand in each tier, and which moved since this was last asked; a dry run notes nothing.
+
+        Tiers follow from use at any moment, so there is nothing else to write.
+        """
+        key = f"tiers:{self.namespace}"
+        since: dict[str, str] = json.loads(self._store.meta(key) or "{}")
+        found = self._usages.decay(self.namespace, since)
+        stands = {number: tier for number, tier in found.pop("stands").items() if tier != "active"}
+        if not dry_run and stands != since:
+            self._store.set_meta(key, json.dumps(stands, separators=(",", ":")))
+        return {**found, "dry_run": dry_run}
+
+    def rotate(self, *, dry_run: bool = False) -> dict[str, Any]:
+        """Move documents to the shelf of their age: `{"moved": {"warm", "cold"}, "shrunk"}`. Raises Refused if switched off."""
+        if not self.settings.rotate.by_hand:
+            raise Refused("rotation by hand is switched off: set by_hand = true in [rotate] of mnemic.toml")
+        return self._rotate(dry_run)
+
+    def _rotate(self, dry_run: bool = False) -> dict[str, Any]:
+        if dry_run:
+            due = [target for _, target in self._rotation.due(self.namespace)]
+            return {"moved": {name: due.count(name) for name in ("warm", "cold")}, "shrunk": False, "dry_run": True}
+        moved = self._rotation.rotate(self.namespace)
+        if any(moved.values()):
+            self._indexer.seal(self.namespace)
+        shrunk = self.vacuum()["shrunk"] if self.settings.rotate.vacuum and any(moved.values()) else False
+        return {"moved": moved, "shrunk": shrunk, "dry_run": False}
+
+    def vacuum(self) -> dict[str, Any]:
+        """Shrink the files to what they hold; `shrunk` is false, with the reason, while somebody reads one of them."""
+        before = self._store.sizes()
+        held = self._store.vacuum()
+        why = [f"{name}: not shrunk, {reason}" for name, reason in held.items() if reason]
+        return {"shrunk": not why, "reason": "; ".join(why) or None, "before": before, "bytes": self._store.sizes()}
+
+    def tend(self, *, starting: bool = False) -> dict[str, Any]:
+        """Decay and rotation, if they are due and switched on; of many processes on one home, one does it.
+
+        For a timer, and for a server some time after its start (`starting`). Does not run by itself.
+        """
+        rotate, now = self.settings.rotate, to_ms(self.clock.now())
+        turning = rotate.at_start if starting else rotate.timer
+        if not turning and not self.settings.decay.timer:
+            return {"ran": False, "reason": "both are switched off"}
+        if not self._store.take_lease("tend", self.ids.token(8), now, now + rotate.every_hours * 3_600_000):
+            return {"ran": False, "reason": "it is not due, or another process does it"}
+        found: dict[str, Any] = {"ran": True, "reason": None, "decay": {}, "rotate": {}}
+        for name in self._store.namespaces():
+            space = self if name == self.namespace else self.within(name)
+            if self.settings.decay.timer:
+                found["decay"][name] = space.decay()["tiers"]
+            if turning:
+                found["rotate"][name] = space._rotate()["moved"]
+        return found
+
     # care
+
+    def stats(self) -> dict[str, Any]:
+        """What there is by tier and by shelf, and how large the files are."""
+        ns = self.namespace
+        found = self._usages.decay(ns, {})
+        shelves = {name: self._store.count(ns, "documents", {"shelf": name}) for name in SHELVES}
+        return {"documents": found["documents"], "tiers": found["tiers"], "mean_relevance": found["mean_relevance"],
+                "shelves": shelves, "bytes": self._store.sizes()}  # fmt: skip
 
     def status(self) -> dict[str, Any]:
         """How much there is, and how it is being remembered."""
@@ -492,8 +608,7 @@ class Memory:
         while batch := self._store.documents(ns, after=after, limit=500):
             for document in batch:
                 try:
-                    with self._store.write(ns) as tx:
-                        self._intake.replant(tx, ns, document.id)
+                    self._intake.replanted(ns, document)
                 except Damaged:
                     damaged.append(document.path)
                 after, done = document.id, done + 1

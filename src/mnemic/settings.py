@@ -65,6 +65,8 @@ class RecallSettings:
     """`[recall]`: the scoring and its budgets (000 §4; numbers: digest §1.10)."""
 
     scoring: str = "structure"
+    mode: str = "normal"
+    """Which tiers are asked: heartbeat, normal, deep or creative (001 §2.4)."""
     nodes: int = 6
     chars: int = 4_000
     node_chars: int = 900
@@ -91,6 +93,52 @@ class LlmSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Curve:
+    """How one type of memory fades (001 §2.2). Days are whole days since the last use, each the last day of its tier."""
+
+    rate: float = 0.015
+    """Relevance that is lost a day."""
+    floor: float = 0.1
+    """Relevance below which nothing falls."""
+    active: int = 7
+    warm: int = 21
+    cold: int = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecaySettings(Curve):
+    """`[decay]`: the curve of all types, and in `[decay.types.KIND]` those of single ones."""
+
+    timer: bool = True
+    """Whether `Memory.tend` looks after it."""
+    types: Mapping[str, Curve] = field(default_factory=dict)
+
+    def of(self, kind: str) -> Curve:
+        """The curve of a kind of document."""
+        return self.types.get(kind, self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RotateSettings:
+    """`[rotate]`: when documents move to another shelf (000 §5), and what sets it off."""
+
+    warm_days: int = 30
+    """From this age on, in days, a document leaves the hot shelf."""
+    cold_days: int = 180
+    """Above this age it stands on the cold one."""
+    drop_cold_vectors: bool = False
+    """Whether the cold shelf is searched by words alone."""
+    vacuum: bool = False
+    """Whether the hot file is shrunk after a rotation."""
+    timer: bool = True
+    at_start: bool = True
+    by_hand: bool = True
+    every_hours: int = 6
+    start_seconds: int = 60
+    """How long after its start a server waits before it tends."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that can be set."""
 
@@ -103,6 +151,8 @@ class Settings:
     capture: CaptureSettings = field(default_factory=CaptureSettings)
     recall: RecallSettings = field(default_factory=RecallSettings)
     llm: LlmSettings = field(default_factory=LlmSettings)
+    decay: DecaySettings = field(default_factory=DecaySettings)
+    rotate: RotateSettings = field(default_factory=RotateSettings)
 
 
 def load(
@@ -126,9 +176,12 @@ def load(
         capture=_section(CaptureSettings, parts.pop("capture", {}), "capture"),
         recall=_section(RecallSettings, parts.pop("recall", {}), "recall"),
         llm=_section(LlmSettings, parts.pop("llm", {}), "llm"),
+        decay=_decay(parts.pop("decay", {})),
+        rotate=_section(RotateSettings, parts.pop("rotate", {}), "rotate"),
     )
     if parts:
-        raise BadInput(f"mnemic.toml: unknown {sorted(parts)[0]!r}; known are namespace, embed, capture, recall, llm")
+        raise BadInput(f"mnemic.toml: unknown {sorted(parts)[0]!r}; known are namespace, embed, capture, recall,"
+                       " llm, decay, rotate")
     settings = replace(
         settings, embed=_from_environment(settings.embed, environ), llm=_llm_from_environment(settings.llm, environ)
     )
@@ -186,6 +239,24 @@ def _section(kind: type[T], values: Any, name: str) -> T:
     if name == "embed" and values.get("embedder", "hashing") not in get_args(EmbedderName):
         raise BadInput(f"mnemic.toml: embed.embedder {values['embedder']!r} is unknown: hashing, onnx or http")
     return kind(**values)
+
+
+def _decay(values: Any) -> DecaySettings:
+    """`[decay]`; what a type does not say it has from there."""
+    types = values.get("types", {}) if isinstance(values, dict) else {}
+    if not isinstance(types, dict):
+        raise BadInput("mnemic.toml: [decay.types] must hold a table for each type")
+    base = values if not isinstance(values, dict) else {key: value for key, value in values.items() if key != "types"}
+    settings = _section(DecaySettings, base, "decay")
+    own = {item.name: getattr(settings, item.name) for item in fields(Curve)}
+    curves = {}
+    for kind, given in types.items():
+        _section(Curve, given, f"decay.types.{kind}")
+        curves[kind] = Curve(**{**own, **given})
+    for name, curve in {"decay": settings, **{f"decay.types.{kind}": curve for kind, curve in curves.items()}}.items():
+        if not curve.active < curve.warm < curve.cold or not 0 <= curve.floor <= 1:
+            raise BadInput(f"mnemic.toml: [{name}] needs active < warm < cold in days, and a floor from 0 to 1")
+    return replace(settings, types=curves)
 
 
 def _fits(value: Any, annotation: str) -> bool:

@@ -14,11 +14,12 @@ from dataclasses import asdict, dataclass, field, replace
 from mnemic.capture.intake import Intake, exchange_digest, title_of
 from mnemic.capture.trees import document_nodes
 from mnemic.clock import Clock, to_ms
-from mnemic.errors import NotFound
+from mnemic.errors import Conflict, NotFound
 from mnemic.ledger import Ledger
 from mnemic.ledger.chain import changes_of, opened
 from mnemic.ledger.record import digest, erasure_mac
 from mnemic.ledger.served import checked
+from mnemic.lifecycle import Rotation
 from mnemic.models.document import Document, Message, Node
 from mnemic.models.event import Actor, Change, Draft, Event, Row
 from mnemic.models.receipt import Forgotten
@@ -49,6 +50,7 @@ class Forgetting:
 
     def __init__(self, store: Store, ledger: Ledger, intake: Intake, clock: Clock) -> None:
         self._store, self._ledger, self._intake, self._clock = store, ledger, intake, clock
+        self._rotation = Rotation(store, ledger, clock)
 
     def forget(self, ns: str, path: str, *, reason: str, actor: Actor = "user") -> Forgotten:
         """Hide a document, a node or a whole folder from recall. Raises NotFound."""
@@ -69,6 +71,7 @@ class Forgetting:
         What was undone there goes too: its text was kept so that the undo can be undone. Raises NotFound.
         """
         now = to_ms(self._clock.now())
+        self._fetch_part(ns, path)
         with self._store.write(ns) as tx:
             undone = self._undone(ns, path)
             try:
@@ -86,7 +89,15 @@ class Forgetting:
             elsewhere = self._elsewhere(ns, rewrites)
             event = self._erase(tx, ns, rewrites, path, reason, actor, now)
         self._ledger.committed(ns, event)
+        self._store.sweep()
         return Forgotten(path, True, len(documents), event.seq, elsewhere)
+
+    def _fetch_part(self, ns: str, path: str) -> None:
+        """What is to lose a part is rewritten, so it comes back to the hot shelf."""
+        if self._store.document(ns, path) is None and (node := self._store.node(ns, path)) is not None:
+            home = self._store.document_by_id(ns, node.document)
+            if home is not None:
+                self._rotation.fetch(ns, home)
 
     def _named(self, ns: str, path: str) -> tuple[list[Document], Node | None]:
         """The documents that a path means; and the node, if it is only a part of one."""
@@ -196,6 +207,8 @@ class Forgetting:
                 changes.append(
                     Change("messages", (item.session, seq), asdict(item), None if left is None else asdict(left))
                 )
+        if after is None and (row := tx.row("usage", (before.id,))) is not None:
+            changes.append(Change("usage", (before.id,), row, None))
         changes += self._hidden(ns, before.path, after.path if after else None, path)
         if before.session and (row := tx.row("sessions", (before.session,))) and row["title"] == before.title:
             title = after.title if after else "erased"
@@ -228,6 +241,8 @@ class Forgetting:
         bodies = self._store.texts(ns, ids, document.shelf)
         if node.text_id is None or node.path == document.path:
             return self._whole(ns, document)
+        if document.shelf != "hot":
+            raise Conflict(f"{document.path!r} was moved to the {document.shelf} shelf meanwhile: repeat")
         checked(self._store, ns, document.id, document.path, bodies)  # or a digest of what was changed would be recorded
         body = bodies[node.text_id]
         if node.kind == "message":

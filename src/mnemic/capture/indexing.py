@@ -17,7 +17,7 @@ from mnemic.clock import Clock, to_ms
 from mnemic.embed import Embedder, Vectors
 from mnemic.embed.base import BadVectors
 from mnemic.errors import ModelError
-from mnemic.models.document import Document, Node
+from mnemic.models.document import SHELVES, Document, Node
 from mnemic.recall.codebook import matrix, seal
 from mnemic.recall.words import matching, rarest
 from mnemic.store import EmbedderRow, Store, VectorRow
@@ -46,10 +46,13 @@ class Indexer:
     """Works the queue off, one embedding request at a time."""
 
     def __init__(
-        self, store: Store, embedder: Embedder, clock: Clock, *, similar: float, retry_seconds: int
-    ) -> None:
+        self, store: Store, embedder: Embedder, clock: Clock, *, similar: float, retry_seconds: int,
+        bare: frozenset[str] = frozenset(),
+    ) -> None:  # fmt: skip
         self._store, self._embedder, self._clock = store, embedder, clock
         self._similar, self._retry_ms = similar, retry_seconds * 1000
+        self._bare = bare
+        """Shelves that hold no vectors."""
         self._row: EmbedderRow | None = None
         self._common: dict[str, set[str]] = {}
         """By namespace, the terms that too many nodes hold: counting those takes most of the time, and they stay so."""
@@ -84,6 +87,10 @@ class Indexer:
             seal(self._store, space, self.row)
         return Drained(done)
 
+    def seal(self, ns: str) -> None:
+        """Make the codes anew that a rotation dropped."""
+        seal(self._store, ns, self.row)
+
     def _index(self, ns: str, numbers: Sequence[int]) -> tuple[int, str | None]:
         """Vectors and edges of some documents in one transaction; how many went well, and what stopped the rest."""
         settled: list[tuple[int, Document | None, set[int]]] = []
@@ -101,7 +108,8 @@ class Indexer:
         fresh.sort(key=lambda one: one.node)
         edges = self._edges(ns, fresh)
         with self._store.write(ns) as tx:
-            tx.put_vectors(self.row.id, [one.row for one in fresh])
+            for shelf in SHELVES:
+                tx.put_vectors(self.row.id, [one.row for one in fresh if one.shelf == shelf], shelf)
             tx.put_edges(edges)
             for number, document, seen in settled:
                 # If the document changed while the model worked, it stays in the queue for what is new.
@@ -117,7 +125,7 @@ class Indexer:
         passages = [(node.id, text) for node, text in passages_of(self._store, ns, document)]
         known = self._store.digests(ns, self.row.id, [node for node, _ in passages], document.shelf)
         fresh = [(node, text) for node, text in passages if known.get(node) != passage_digest(text)]
-        if not fresh:
+        if not fresh or document.shelf in self._bare:
             return seen, []
         try:
             vectors = self._embedder.embed([text for _, text in fresh], "passage")
@@ -125,7 +133,7 @@ class Indexer:
             # About these texts, not about the model: the others get theirs, these are found by words.
             fresh = [pair for place, pair in enumerate(fresh) if place not in error.rows]
             vectors = self._embedder.embed([text for _, text in fresh], "passage")
-        return seen, [_Fresh(node, text, vector) for (node, text), vector in zip(fresh, vectors, strict=True)]
+        return seen, [_Fresh(node, text, vector, document.shelf) for (node, text), vector in zip(fresh, vectors, strict=True)]
 
     def _edges(self, ns: str, fresh: list[_Fresh]) -> list[tuple[int, int, str, float]]:
         """Up to three similar nodes for each, among the most recent before it and the lexically nearest."""
@@ -161,6 +169,7 @@ class _Fresh:
     text: str
     vector: Vectors
     """Shape (dim,)."""
+    shelf: str
 
     @property
     def row(self) -> VectorRow:

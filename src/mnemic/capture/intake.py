@@ -17,6 +17,7 @@ from mnemic.errors import BadInput, Conflict
 from mnemic.ledger import Ledger, canonical
 from mnemic.ledger.record import digest, erasure_mac
 from mnemic.ledger.served import checked, intact
+from mnemic.lifecycle import Rotation
 from mnemic.models.document import Document, Message, Turn
 from mnemic.models.event import Actor, Change, Draft, Event, Origin
 from mnemic.models.receipt import CaptureReport, Receipt
@@ -60,6 +61,7 @@ class Intake:
 
     def __init__(self, store: Store, ledger: Ledger, clock: Clock, settings: CaptureSettings) -> None:
         self._store, self._ledger, self._clock, self._settings = store, ledger, clock, settings
+        self._rotation = Rotation(store, ledger, clock)
 
     # notes and files
 
@@ -75,6 +77,9 @@ class Intake:
         if done := self._done(ns, note.op_id, request):
             return done
         event: Event | None = None
+        earlier = self._store.document_by_source(ns, note.source) if note.source else None
+        if earlier and earlier.digest != digest(clean.text):
+            self._rotation.fetch(ns, earlier)
         with self._store.write(ns) as tx:
             # Looked up again under the write lock: another process may have stored the same in between.
             receipt = self._done(ns, note.op_id, request) or self._known(ns, note, clean, title)
@@ -131,6 +136,7 @@ class Intake:
 
     def _store_note(self, tx: Transaction, ns: str, note: Note, clean: Cleaned, title: str) -> tuple[Event, Receipt]:
         before = self._store.document_by_source(ns, note.source) if note.source else None
+        _check_hot(before)
         now = self._now()
         text_id = tx.allocate("texts")
         document = Document(
@@ -213,6 +219,11 @@ class Intake:
             frames = any(clean.frames for _, clean in pairs)
             why = "only recalled frames were in it; they are in memory already" if frames else "there was no text in it"
             return Receipt("nothing", reason=why), 0
+        last = next(iter(self._store.session_documents(ns, session, 1)), None)
+        if last is not None and last.shelf != "hot":
+            before, _, known = self._continued(ns, session, kept)
+            if before and known < len(kept):
+                self._rotation.fetch(ns, before)
         with self._store.write(ns) as tx:
             # Asked under the write lock: an erasure may be going on in another process.
             fresh = [(turn, text) for turn, text in kept if self._store.was_erased(ns, self._mac(text)) is None]
@@ -235,11 +246,13 @@ class Intake:
         for twin in self._store.documents_by_digest(ns, _joined(marks)):
             if twin.session == session and _day(twin.created_at) == _day(created):
                 why = "the same exchange is already there from the same day"
-                return None, Receipt("duplicate", twin.path, len(self._store.nodes(ns, twin.id)), reason=why), 0
+                return None, Receipt("duplicate", twin.path, len(self._store.nodes(ns, twin.id, twin.shelf)), reason=why), 0
         before, old, known = self._continued(ns, session, said)
         if before and known == len(said):
             why = "the same messages are already there"
-            return None, Receipt("duplicate", before.path, len(self._store.nodes(ns, before.id)), reason=why), 0
+            count = len(self._store.nodes(ns, before.id, before.shelf))
+            return None, Receipt("duplicate", before.path, count, reason=why), 0
+        _check_hot(before)
         bodies = self._store.texts(ns, [item.text_id for item in old])
         if before and not intact(self._store, ns, before.id, bodies):
             before, old, known, bodies = None, [], 0, {}  # its tree would show what was put in place of a text
@@ -297,7 +310,7 @@ class Intake:
         or where they do not begin with the user (an answer that came after an idle flush).
         """
         last = next(iter(self._store.session_documents(ns, session, 1)), None)
-        if last is None or last.kind != "exchange" or last.shelf != "hot":
+        if last is None or last.kind != "exchange":
             return None, [], 0
         old = self._store.messages(ns, document=last.id)
         if _same(old, said[: len(old)]):
@@ -326,6 +339,21 @@ class Intake:
         count = len(tx.replace_nodes(number, document_nodes(document, messages, bodies), document.shelf))
         tx.enqueue(number, self._now())
         return count
+
+    def replanted(self, ns: str, document: Document) -> None:
+        """`replant` a document wherever it is. On another shelf a tree that is as it should be stays; else it comes back."""
+        if document.shelf != "hot":
+            messages = self._store.messages(ns, document=document.id)
+            ids = [item.text_id for item in messages] if document.text_id is None else [document.text_id]
+            bodies = self._store.texts(ns, ids, document.shelf)
+            checked(self._store, ns, document.id, document.path, bodies)
+            if self._store.same_tree(ns, document.id, document_nodes(document, messages, bodies), document.shelf):
+                with self._store.write(ns) as tx:
+                    tx.enqueue(document.id, self._now())
+                return
+            self._rotation.fetch(ns, document)
+        with self._store.write(ns) as tx:
+            self.replant(tx, ns, document.id)
 
     # cleaning
 
@@ -411,6 +439,11 @@ def title_of(text: str) -> str:
             cut = words.rfind(" ", TITLE_CHARS // 2, TITLE_CHARS)
             return words[: cut if cut > 0 else TITLE_CHARS] + "…"
     return "untitled"
+
+
+def _check_hot(document: Document | None) -> None:
+    if document is not None and document.shelf != "hot":
+        raise Conflict(f"{document.path!r} was moved to the {document.shelf} shelf meanwhile: repeat")
 
 
 def _day(ms: int) -> str:

@@ -23,7 +23,10 @@ from mnemic.text.clean import cleaned
 
 State = dict[tuple[str, tuple[str | int, ...]], Row]
 
-NOT_UNDOABLE = {"erase": "what was erased is gone for good"}
+NOT_UNDOABLE = {
+    "erase": "what was erased is gone for good",
+    "rotate": "a document is found on whichever shelf it stands; changing it brings it back",
+}
 
 
 @dataclass(slots=True)

@@ -33,7 +33,8 @@ class Scope:
     """Created before, in ms."""
     as_of: int | None = None
     """Known at that moment, in ms: neither recorded later nor forgotten by then."""
-    tiers: frozenset[str] = frozenset({"core", "active", "warm"})
+    tiers: frozenset[str] | None = None
+    """Of these tiers only; `None`: of those that the mode asks."""
 
 
 @dataclass(frozen=True, slots=True)

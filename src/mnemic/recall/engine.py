@@ -8,10 +8,11 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +22,15 @@ from mnemic.embed import Embedder, Reranker
 from mnemic.embed.base import clean
 from mnemic.errors import BadInput, ModelError, StoreError
 from mnemic.ledger.served import NEXT, intact
+from mnemic.lifecycle.curve import DAY_MS, MODES, oldest_days
+from mnemic.lifecycle.usage import stand
 from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
 from mnemic.models.document import SHELVES
-from mnemic.recall.index import VectorIndex
+from mnemic.recall.index import FEW, VectorIndex
 from mnemic.recall.rerank import SECONDS, Timed
 from mnemic.recall.score import SCORINGS, SHELF_WEIGHT, Array, Corpus, Pool, seed, structure
 from mnemic.recall.words import POSTINGS, frequencies, matching, rarest
+from mnemic.settings import DecaySettings
 from mnemic.store import Found, Said, Store
 from mnemic.text.query import Query, read
 from mnemic.text.tokens import is_prefix, terms
@@ -114,6 +118,9 @@ class _Run:
     reach: int = 1
     """How many times the candidates are taken."""
     refused: dict[str, str] = field(default_factory=dict)
+    tiers: frozenset[str] = MODES["normal"]
+    faded: bool = False
+    """Whether memories were left out because of their tier."""
 
 
 class Recall:
@@ -121,8 +128,9 @@ class Recall:
 
     def __init__(
         self, store: Store, embedder: Embedder, clock: Clock, reranker: Reranker | None = None, *,
-        rerank_seconds: float = SECONDS,
+        rerank_seconds: float = SECONDS, decay: DecaySettings | None = None,
     ) -> None:  # fmt: skip
+        self._decay = decay or DecaySettings()
         self._store, self._embedder, self._clock = store, embedder, clock
         self._reranker = Timed(reranker, rerank_seconds) if reranker else None
         self._indexes: dict[tuple[str, str], VectorIndex] = {}
@@ -130,20 +138,37 @@ class Recall:
 
     def ask(
         self, ns: str, question: str, *, scope: Scope | None = None, budget: Budget | None = None,
-        scoring: str = "structure", why_not: Sequence[str] = (),
+        scoring: str = "structure", why_not: Sequence[str] = (), mode: str = "normal", draw: int | None = None,
     ) -> Answer:  # fmt: skip
-        """The best memories for a question, within a budget. Raises BadInput for an unknown scoring only."""
+        """The best memories for a question, within a budget. Raises BadInput for an unknown scoring or mode only.
+
+        In the mode `creative`, a sample of what has faded instead, the same for the same `draw`.
+        """
         if scoring not in SCORINGS:
             raise BadInput(f"scoring {scoring!r} is unknown: {' or '.join(SCORINGS)}")
+        if mode not in MODES:
+            raise BadInput(f"mode {mode!r} is unknown: {', '.join(MODES)}")
         now = self._clock.now()
         run = _Run(ns, read(question, now), scope or Scope(), scoring, to_ms(now))
+        run.tiers = MODES[mode] if run.scope.tiers is None else run.scope.tiers
+        if mode == "creative":
+            return self._wander(run, budget or Budget(), run.now if draw is None else draw)
         if not question.strip():
             return self._answer(run, (), reason="the question is empty")
         try:
             if run.query.path and not self._stands(ns, run.query.path):
                 run.query = read(question, now, paths=False)
             run.scope = _narrowed(run.scope, run.query)
-            return self._asked(run, question, budget or Budget(), why_not)
+            started = time.perf_counter()
+            run.vector = self._query_vector(run)
+            started = _lap(run, "embed", started)
+            if run.vector is not None:
+                run.vectors = {shelf: self._index(run.ns, shelf) for shelf in SHELVES}
+                self._share_mean(run)
+            _lap(run, "prepare", started)
+            # One state of the catalogue for all stages: a document on its way to another shelf is found once.
+            with self._store.reading():
+                return self._asked(run, question, budget or Budget(), why_not)
         except StoreError as error:
             run.degraded.append(f"memory cannot be read: {error}")
             return self._answer(run, (), reason=run.degraded[-1])
@@ -171,7 +196,7 @@ class Recall:
             fate |= {place: ("diversity", why) for place, why in dropped.items()}
             shown = {hit.path for hit in hits}
             fate |= {place: RETURNED for place in chosen if units[place].best.path in shown}
-        reason = None if hits else UNFIT if good else UNREACHED
+        reason = None if hits else self._fading(run, UNFIT if good else UNREACHED)
         why = self._why(run, why_not, units, fate, total)
         left = max(0, len(good) - len(dropped) - len(hits))
         return replace(self._answer(run, hits, reason=reason, why_not=why), omitted=left)
@@ -187,21 +212,19 @@ class Recall:
     def _nothing(self, run: _Run) -> str:
         if not self._store.lexicon(run.ns)[0]:
             return f"nothing is remembered in namespace {run.ns!r} yet"
-        return "nothing matches: that it is not recorded does not mean it never happened"
+        return self._fading(run, "nothing matches: that it is not recorded does not mean it never happened")
+
+    def _fading(self, run: _Run, reason: str) -> str:
+        return f"{reason}; older memories were not asked, --mode deep does" if run.faded else reason
 
     # candidates
 
     def _candidates(self, run: _Run) -> tuple[list[Found], list[Said]]:
         """What was found by meaning or words, and the messages around what was found in conversations."""
         started = time.perf_counter()
-        run.vector = self._query_vector(run)
-        started = _lap(run, "embed", started)
         run.forgotten = self._store.forgotten(run.ns)
-        if run.vector is not None:
-            run.vectors = {shelf: self._index(run.ns, shelf) for shelf in SHELVES}
         found: list[Found] = []
         said: list[Said] = []
-        started = _lap(run, "prepare", started)
         for shelf in SHELVES:
             run.among[shelf], run.without[shelf] = self._among(run, shelf), self._without(run, shelf)
             ids = self._nearest(run, shelf) | self._matching(run, shelf)
@@ -218,7 +241,65 @@ class Recall:
             started = _lap(run, "widen", started)
         return found, said
 
+    def _share_mean(self, run: _Run) -> None:
+        """Cosines of all shelves are centred alike, so that a move changes none."""
+        sums = [index.sums for index in run.vectors.values()]
+        count = sum(number for number, _ in sums)
+        mean = (np.sum([total for _, total in sums], axis=0) / max(count, 1)).astype(np.float32)
+        for index in run.vectors.values():
+            index.share(mean if count >= FEW else None)
+
+    def _wander(self, run: _Run, budget: Budget, draw: int) -> Answer:
+        """A sample of what is cold or archived: no search, for links that nobody looked for (001 §2.4)."""
+        try:
+            with self._store.reading():
+                run.forgotten = self._store.forgotten(run.ns)
+                pool = self._store.nodes_faded(run.ns, self._since(run, MODES["normal"], min))
+                pool += [(node, shelf) for shelf in SHELVES for node in self._forgotten_nodes(run, shelf).tolist()]
+                units: list[Unit] = []
+                for node, shelf in Random(draw).sample(sorted(set(pool)), len(set(pool))):
+                    for item in self._store.found(run.ns, [node], shelf):
+                        if item.size and self._allowed(run, item):
+                            units.append(
+                                Unit(("", item.id), (node,), (node,), item.terms, item.size, item.speaker, False,
+                                     item.created_at, shelf, (item,), item)
+                            )  # fmt: skip
+                    if len(units) >= budget.nodes:
+                        break
+                hits = self._fit(run, units, list(range(len(units))), np.zeros(len(units)), {}, budget)
+        except StoreError as error:
+            run.degraded.append(f"memory cannot be read: {error}")
+            return self._answer(run, (), reason=run.degraded[-1])
+        return self._answer(run, hits, reason=None if hits else "memory is too fresh: nothing is cold or archived yet")
+
+    def _since(self, run: _Run, tiers: frozenset[str], pick: Callable[[Iterable[int]], int] = max) -> int:
+        """From when on a document must have been used to be in one of these tiers, by the slowest of the curves."""
+        curves = [self._decay, *self._decay.types.values()]
+        days = pick([oldest_days(tiers, curve) or 0 for curve in curves])
+        return _moment(run) - (days + 1) * DAY_MS + 1
+
+    def _used(self, run: _Run, shelf: str) -> Ids | None:
+        """The only nodes that are in the tiers asked; `None` where all are, or too many to name."""
+        if "archive" in run.tiers:
+            return None
+        since = self._since(run, run.tiers)
+        if not self._store.has_unused(run.ns, since):
+            return None
+        run.faded = True
+        ids = self._store.nodes_used(run.ns, since, core="core" in run.tiers, limit=NARROW + 1, shelf=shelf)
+        if len(ids) <= NARROW:
+            return np.unique(np.array(ids, dtype=np.int64))
+        run.reach = WIDE
+        return None
+
     def _among(self, run: _Run, shelf: str) -> Ids | None:
+        """The only nodes that may answer, where they are few."""
+        scoped, used = self._scoped(run, shelf), self._used(run, shelf)
+        if scoped is None or used is None:
+            return used if scoped is None else scoped
+        return np.intersect1d(scoped, used)
+
+    def _scoped(self, run: _Run, shelf: str) -> Ids | None:
         scope = run.scope
         if not scope.kinds and (scope.within, scope.context, scope.since, scope.until, scope.as_of) == (None,) * 5:
             return None
@@ -233,8 +314,9 @@ class Recall:
 
     def _without(self, run: _Run, shelf: str) -> Ids:
         """The nodes of what was forgotten: they must not crowd out what may answer."""
-        if "archive" in run.scope.tiers:
-            return NONE
+        return NONE if "archive" in run.tiers else self._forgotten_nodes(run, shelf)
+
+    def _forgotten_nodes(self, run: _Run, shelf: str) -> Ids:
         paths = sorted(path for path, at in run.forgotten.items() if at <= _moment(run))
         known = self._hidden_ids.get((run.ns, shelf))
         if known is None or known[0] != paths:
@@ -341,15 +423,25 @@ class Recall:
         return reason is None
 
     def _hidden(self, run: _Run, item: Found) -> str | None:
-        if not run.forgotten or "archive" in run.scope.tiers:
-            return None
-        path = item.path
-        while path:
+        forgotten = self._forgotten_by(run, item.path)
+        if forgotten is not None:
+            return None if "archive" in run.tiers else f"it was forgotten ({forgotten})"
+        tier = self._tier(run, item)
+        return None if tier in run.tiers else f"its tier is {tier}: ask with --mode deep"
+
+    def _forgotten_by(self, run: _Run, path: str) -> str | None:
+        """The path that hides a path, or None."""
+        while path and run.forgotten:
             at = run.forgotten.get(path)
             if at is not None and at <= _moment(run):
-                return f"it was forgotten ({path})"
+                return path
             path = path.rpartition("/")[0]
         return None
+
+    def _tier(self, run: _Run, item: Found) -> str:
+        if self._forgotten_by(run, item.path) is not None:
+            return "archive"
+        return stand(item.used_at, item.fixed, item.document_kind, _moment(run), self._decay)[0]
 
     # scores
 
@@ -423,7 +515,8 @@ class Recall:
         importance = np.array([item.importance if item else 0.0 for item in first])
         ranks = (_least(run.vector_rank, units), _least(run.lexical_rank, units))
         weight = np.array([SHELF_WEIGHT[unit.shelf] for unit in units])
-        prior = 0.06 * importance + 0.05 * np.exp(-age / 45)
+        uses = np.array([item.uses if item else 0 for item in first], dtype=float)
+        prior = 0.06 * importance + 0.05 * np.exp(-age / 45) + 0.03 * np.minimum(1, np.log1p(uses) / math.log(8))
         return seed(self._cosines(run, units), ranks, weight, prior, parents, edges)
 
     # selection
@@ -517,9 +610,6 @@ class Recall:
                     item.session, item.created_at, self._tier(run, item), item.shelf, _origin(item), item.speaker)
             )  # fmt: skip
         return hits
-
-    def _tier(self, run: _Run, item: Found) -> str:
-        return "archive" if any(item.path == p or item.path.startswith(p + "/") for p in run.forgotten) else "active"
 
     def _text(self, run: _Run, item: Found) -> str:
         return _part(item, self._store.text(run.ns, item.text_id, item.shelf) if item.text_id is not None else None)

@@ -42,6 +42,7 @@ class VectorIndex:
         self._known_level = known.mean if known else 0.0
         self._guard = threading.RLock()
         self._removed = 0
+        self._common: Floats | None = None
         self._reset(None)
 
     def _reset(self, coder: Coder | None) -> None:
@@ -92,16 +93,31 @@ class VectorIndex:
                                matrix([vector for _, _, vector in rows], self._dim))  # fmt: skip
 
     @property
+    def sums(self) -> tuple[int, Floats]:
+        """How many vectors are held, and their sum."""
+        with self._guard:
+            return len(self._loose), self._loose.sum
+
+    def share(self, mean: Floats | None) -> None:
+        """Take the mean of all shelves off from now on; `None` while there are too few vectors to tell."""
+        with self._guard:
+            if mean is None or self._common is None or not np.array_equal(mean, self._common):
+                self._common, self._lengths = mean, None
+
+    @property
     def mean(self) -> Floats:
         """What is taken off every vector: the coder's mean, else that of all; zeros while there are too few to tell."""
         if self._coder is not None:
             return self._coder.mean
+        if self._common is not None:
+            return self._common
         return self._loose.mean if len(self._loose) >= FEW else np.zeros(self._dim, dtype=np.float32)
 
     @property
     def level(self) -> float:
         """The cosine of unrelated texts: 0 once a mean is taken off, before that what is known of the embedder."""
-        return self._known_level if self._coder is None and len(self._loose) < FEW else 0.0
+        few = self._coder is None and self._common is None and len(self._loose) < FEW
+        return self._known_level if few else 0.0
 
     def cosines(self, query: Floats, ids: Sequence[int]) -> Floats:
         """Centred cosines of the query with some nodes; NaN where a node has no vector."""
@@ -189,6 +205,11 @@ class _Rows:
     @property
     def vectors(self) -> Floats:
         return self._vectors[: self._count]
+
+    @property
+    def sum(self) -> Floats:
+        total: Floats = self._sum.astype(np.float32)
+        return total
 
     @property
     def mean(self) -> Floats:

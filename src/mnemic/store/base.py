@@ -76,6 +76,11 @@ class Found:
     shelf: str
     role: str = ""
     """Who said it, in a conversation: user, assistant, tool."""
+    used_at: int = 0
+    """When its document was last used: touched, or recorded anew."""
+    uses: int = 0
+    fixed: str | None = None
+    """The tier that a person set."""
 
 
 class Said(NamedTuple):
@@ -176,6 +181,17 @@ class Transaction(Protocol):
 
     def put_vectors(self, embedder: int, rows: Sequence[VectorRow], shelf: str = "hot") -> None: ...
 
+    def move(self, document: int, source: str, target: str, *, with_vectors: bool) -> None:
+        """Copy a document's rows to another shelf and verify them there; the hot shelf lets go of them at once.
+
+        Raises Conflict where `note_stray` was not committed for the target before.
+        """
+        ...
+
+    def note_stray(self, document: int, shelf: str) -> None:
+        """Note that rows of a document may be on a shelf that is not its own, or soon will be."""
+        ...
+
     def put_codes(self, embedder: int, blocks: Sequence[CodeBlock]) -> None: ...
 
     def drop_codes(self, embedder: int) -> None: ...
@@ -230,6 +246,24 @@ class Store(Protocol):
     def give_room(self) -> bool:
         """Give up what was kept free for a full disk, so that an erasure can go through; whether there was any."""
         ...
+
+    def sweep(self) -> int:
+        """Remove what stands on a shelf that is not its document's own; returns how many notes were settled."""
+        ...
+
+    def vacuum(self) -> dict[str, str | None]:
+        """Shrink the files to what they hold; by file why it was not shrunk, or `None` where it was."""
+        ...
+
+    def take_lease(self, name: str, holder: str, now: int, until: int) -> bool:
+        """Whether this holder may do what a lease is for: nobody has it up to now (ms); it is taken until then."""
+        ...
+
+    def meta(self, key: str) -> str | None:
+        """A fact about the home that is no memory."""
+        ...
+
+    def set_meta(self, key: str, value: str) -> None: ...
 
     def rebuild_fulltext(self) -> int:
         """Make all full-text rows anew from the nodes' texts, on every shelf; returns how many."""
@@ -330,6 +364,14 @@ class Store(Protocol):
     def nodes_within(self, ns: str, *, below: str = "", context: str | None = None, kinds: Sequence[str] = (),
                      since: int | None = None, until: int | None = None, known: int | None = None, limit: int,
                      shelf: str = "hot") -> list[int]: ...  # fmt: skip
+
+    def has_unused(self, ns: str, since: int) -> bool: ...
+
+    def nodes_used(self, ns: str, since: int, *, core: bool, limit: int, shelf: str = "hot") -> list[int]: ...
+
+    def nodes_faded(self, ns: str, since: int) -> list[tuple[int, str]]: ...
+
+    def same_tree(self, ns: str, document: int, nodes: Sequence[NewNode], shelf: str) -> bool: ...
 
     def phrase(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[int]: ...
 

@@ -41,6 +41,7 @@ TRUTH: dict[str, Table] = {
             ("session", "seq", "document", "role", "name", "text_id", "digest", "created_at"),
             digests=True,
         ),
+        Table("usage", ("document",), ("document", "last_accessed", "access_count", "tier")),
         Table("visibility", ("path",), ("path", "forgotten_at", "reason")),
         Table("experiences", ("id", "revision"), EXPERIENCE_COLUMNS),
         Table(

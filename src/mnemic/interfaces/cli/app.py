@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.errors import BadInput, MnemicError
-from mnemic.interfaces.cli import experience, render, semantic
+from mnemic.interfaces.cli import experience, lifecycle, render, semantic
 from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, milliseconds, moment, opened, read, stdin
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ ledger_app = typer.Typer(no_args_is_help=True, help="The record of every change,
 app.add_typer(ledger_app, name="ledger")
 semantic.register(app)
 experience.register(app)
+lifecycle.register(app)
 
 
 @app.callback()
@@ -130,6 +131,8 @@ def recall(
     explain: Annotated[bool, typer.Option(help="Show the signals of every hit.")] = False,
     why_not: Annotated[list[str] | None, typer.Option(help="Ask why a path was not returned; repeatable.")] = None,
     frame: Annotated[bool, typer.Option(help="The block that goes into a prompt.")] = False,
+    mode: Annotated[str | None, typer.Option(help="heartbeat, normal, deep, or creative: a sample of what faded.")] = None,
+    seed: Annotated[int | None, typer.Option(help="creative: the same seed, the same sample.")] = None,
     as_json: Json = False,
 ) -> None:
     """Ask memory."""
@@ -148,7 +151,7 @@ def recall(
             until=milliseconds(memory, until), as_of=milliseconds(memory, as_of),
         )  # fmt: skip
         answer = memory.recall(
-            query, scope=scope, budget=budget, scoring=scoring, why_not=why_not or (), frame=frame
+            query, scope=scope, budget=budget, scoring=scoring, why_not=why_not or (), frame=frame, mode=mode, draw=seed
         )
     if frame and not as_json:
         print(answer.frame or "")

@@ -178,6 +178,20 @@ CREATE TABLE consolidations(
   at INTEGER NOT NULL, PRIMARY KEY(ns, number)) WITHOUT ROWID;
 """
 
+FOURTH = """
+-- When a document was last used; without a row, when it was recorded.
+CREATE TABLE usage(
+  ns INTEGER NOT NULL, document INTEGER NOT NULL, last_accessed INTEGER NOT NULL, access_count INTEGER NOT NULL,
+  tier TEXT, PRIMARY KEY(ns, document)) WITHOUT ROWID;
+CREATE INDEX usage_last ON usage(ns, last_accessed);
+CREATE INDEX documents_recorded ON documents(ns, recorded_at);
+
+-- Where rows of a document may be that do not belong there: they go unless the catalogue says that it stands there.
+-- In the hot shelf only.
+CREATE TABLE strays(
+  ns INTEGER NOT NULL, document INTEGER NOT NULL, shelf TEXT NOT NULL, PRIMARY KEY(ns, document, shelf)) WITHOUT ROWID;
+"""
+
 Step = Callable[[apsw.Connection], None]
 
 
@@ -195,7 +209,11 @@ def _third(db: apsw.Connection) -> None:
     db.execute(THIRD)
 
 
-STEPS: list[Step] = [_first, _second, _third]
+def _fourth(db: apsw.Connection) -> None:
+    db.execute(FOURTH)
+
+
+STEPS: list[Step] = [_first, _second, _third, _fourth]
 VERSION = len(STEPS)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -28,7 +28,8 @@ _SCORED = "n.id, size, terms, n.kind, speaker, n.created_at"
 _INSERT = f"INSERT INTO nodes(ns, created_at, size, terms, {_NODE}) VALUES({','.join('?' * 16)})"
 _CATALOGUE = (
     "id, path, kind, title, context, origin, importance, session, created_at, recorded_at, shelf,"
-    " (SELECT forgotten_at FROM visibility v WHERE v.ns=documents.ns AND v.path=documents.path)"
+    " (SELECT forgotten_at FROM visibility v WHERE v.ns=documents.ns AND v.path=documents.path),"
+    " max(coalesce(last_accessed, 0), recorded_at), coalesce(access_count, 0), tier"
 )
 
 
@@ -83,20 +84,62 @@ def _insert(db: apsw.Connection, ns: int, row: tuple[Any, ...]) -> None:
         db.execute("INSERT INTO fulltext(rowid, terms) VALUES(?,?)", (number, spaced(ns, words)))
 
 
-def _remove(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Take nodes out with their full-text rows, vectors and edges."""
+def stored(db: apsw.Connection, ns: int, document: int) -> list[tuple[Any, ...]]:
+    """All columns of a document's nodes, in the order of their ids."""
+    sql = f"SELECT {_NODE}, created_at, size, terms FROM nodes WHERE +ns=? AND document=? ORDER BY id"
+    rows: list[tuple[Any, ...]] = db.execute(sql, (ns, document)).fetchall()
+    return rows
+
+
+def restore(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]], bodies: Mapping[int, str]) -> None:
+    """Put nodes as `stored` gave them into a shelf, with their full-text rows."""
+    for row in rows:
+        _insert(db, ns, (*row, _words(row, bodies) if row[13] else []))
+    sizes = [row[13] for row in rows if row[13]]
+    _count(db, ns, len(sizes), sum(sizes), 0)
+
+
+def remove(db: apsw.Connection, ns: int, document: int) -> None:
+    """Take a document's tree off a shelf; its texts must still be there."""
+    rows = stored(db, ns, document)
+    _remove(db, ns, rows, moving=True)
+    sizes = [row[13] for row in rows if row[13]]
+    _count(db, ns, -len(sizes), -sum(sizes), len(rows))
+
+
+def same(db: apsw.Connection, ns: int, document: int, nodes: Sequence[NewNode]) -> bool:
+    """Whether a document's tree is the given one."""
+    old = stored(db, ns, document)
+    paths = {row[0]: row[3] for row in old}
+    have = [(row[3], paths.get(row[2]), *row[4:]) for row in old]
+    wanted = []
+    for node in nodes:
+        words = terms(node.passage) if node.passage else []
+        wanted.append(
+            (node.path, None if node.parent < 0 else nodes[node.parent].path, node.kind, node.title, node.text_id,
+             node.start, node.end, node.reach, node.message, node.speaker, node.created_at, len(words),
+             array("I", map(term_hash, words)).tobytes())
+        )  # fmt: skip
+    return sorted(have, key=lambda row: str(row[0])) == sorted(wanted, key=lambda row: row[0])
+
+
+def _words(row: tuple[Any, ...], bodies: Mapping[int, str]) -> list[str]:
+    title = row[5] if row[2] is None else ""
+    return terms(passage(bodies[row[6]], row[7], row[9], speaker=row[11], title=title))
+
+
+def _remove(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]], *, moving: bool = False) -> None:
+    """Take nodes out with their full-text rows, vectors and edges; on a move, those that lead to them stay."""
     if not rows:
         return
     wanted = in_list({row[6] for row in rows if row[6]})
     texts: dict[Any, Any] = dict(db.execute(f"SELECT id, body FROM texts WHERE id IN ({wanted})"))
     for row in rows:
-        number, parent, title, text_id, start, reach, speaker = row[0], row[2], row[5], row[6], row[7], row[9], row[11]
         if row[13]:
-            body = passage(texts[text_id], start, reach, speaker=speaker, title=title if parent is None else "")
-            old = spaced(ns, terms(body))
-            db.execute("INSERT INTO fulltext(fulltext, rowid, terms) VALUES('delete',?,?)", (number, old))
+            old = spaced(ns, _words(row, texts))
+            db.execute("INSERT INTO fulltext(fulltext, rowid, terms) VALUES('delete',?,?)", (row[0], old))
     numbers = in_list(row[0] for row in rows)
-    db.execute(f"DELETE FROM edges WHERE source IN ({numbers}) OR target IN ({numbers})")
+    db.execute(f"DELETE FROM edges WHERE source IN ({numbers})" + ("" if moving else f" OR target IN ({numbers})"))
     vectors.blank(db, ns, [row[0] for row in rows])
     embedders: list[Any] = db.execute("SELECT id FROM embedders").fetchall()
     for (embedder,) in embedders:
@@ -170,8 +213,8 @@ class Nodes(Shelves):
         sql = f"SELECT id, document, message FROM nodes WHERE +ns=? AND id IN ({in_list(ids)})"
         rows = self.shelf(shelf).rows(sql, (space,)) if len(ids) else []
         homes = in_list({row[1] for row in rows})
-        sql = f"SELECT id, session FROM documents WHERE +ns=? AND id IN ({homes})"
-        sessions = dict(self.hot.rows(sql, (space,))) if rows else {}
+        sql = f"SELECT id, session FROM documents WHERE +ns=? AND shelf=? AND id IN ({homes})"
+        sessions = dict(self.hot.rows(sql, (space, shelf))) if rows else {}
         return {
             number: (sessions[home], seq) if seq is not None and sessions.get(home) is not None else None
             for number, home, seq in rows
@@ -192,13 +235,20 @@ class Nodes(Shelves):
         if shelf == "hot":
             sql = spoken % f", {_SCORED}" + " CROSS JOIN nodes n ON n.document=m.document AND n.message=m.seq WHERE size>0"
             return [Said._make((*row[:3], *row[4:], shelf)) for row in self.hot.rows(sql, bindings)]
-        said = {(row[3], row[2]): row for row in self.hot.rows(spoken % "", bindings)}
+        rows = self.hot.rows(spoken % "", bindings)
+        here = self._standing(space, {row[3] for row in rows}, shelf)
+        said = {(row[3], row[2]): row for row in rows if row[3] in here}
         pairs = ",".join([f"({document},{seq})" for document, seq in said])
         sql = (
             f"WITH place(d, m) AS (VALUES {pairs or '(0,0)'}) SELECT d, m, {_SCORED}"
             " FROM place CROSS JOIN nodes n ON n.document=d AND n.message=m WHERE size>0"
         )
         return [Said._make((*said[row[0], row[1]][:3], *row[2:], shelf)) for row in self.shelf(shelf).rows(sql)]
+
+    def _standing(self, space: int, documents: set[int], shelf: str) -> set[int]:
+        """Those of some documents that stand on a shelf: on others than the hot one a copy may have been left behind."""
+        sql = f"SELECT id FROM documents WHERE +ns=? AND shelf=? AND id IN ({in_list(documents)})"
+        return {number for (number,) in self.hot.rows(sql, (space, shelf))}
 
     def _joined(self, ns: str, condition: str, shelf: str) -> list[Found]:
         space = self.space(ns)
@@ -212,11 +262,16 @@ class Nodes(Shelves):
         sql = f"SELECT document, seq, role FROM messages INDEXED BY messages_document WHERE ns=? AND document IN ({spoken})"
         roles = {(document, seq): role for document, seq, role in self.hot.rows(sql, (space,))}
         return [
-            _found(row, documents[row[1]], roles.get((row[1], row[10]), "")) for row in rows if row[1] in documents
+            _found(row, documents[row[1]], roles.get((row[1], row[10]), ""))
+            for row in rows
+            if row[1] in documents and documents[row[1]][10] == shelf
         ]
 
     def _catalogue(self, space: int, ids: set[int]) -> dict[int, tuple[Any, ...]]:
-        sql = f"SELECT {_CATALOGUE} FROM documents WHERE +ns=? AND id IN ({in_list(ids)})"
+        sql = (
+            f"SELECT {_CATALOGUE} FROM documents LEFT JOIN usage u ON u.ns=documents.ns AND u.document=id"
+            f" WHERE +documents.ns=? AND id IN ({in_list(ids)})"
+        )
         return {row[0]: row for row in self.hot.rows(sql, (space,))}
 
     def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]:
@@ -276,6 +331,37 @@ class Nodes(Shelves):
         sql = f"SELECT id FROM nodes WHERE {' AND '.join(conditions)} LIMIT ?"
         return [number for (number,) in self.shelf(shelf).rows(sql, (*bindings, limit))]
 
+    def has_unused(self, ns: str, since: int) -> bool:
+        """Whether any document was recorded before a moment in ms."""
+        sql = "SELECT 1 FROM documents WHERE ns=? AND recorded_at<? LIMIT 1"
+        return self.hot.row(sql, (self.space(ns), since)) is not None
+
+    def nodes_used(self, ns: str, since: int, *, core: bool, limit: int, shelf: str = "hot") -> list[int]:
+        """Nodes of the documents that were recorded or used since a moment in ms, or that a person keeps in core."""
+        fixed = " OR tier='core'" if core else ""
+        sql = (
+            "SELECT id FROM documents WHERE ns=?1 AND shelf=?2 AND (recorded_at>=?3"
+            f" OR id IN (SELECT document FROM usage WHERE ns=?1 AND (last_accessed>=?3{fixed}))) LIMIT ?4"
+        )
+        homes = [number for (number,) in self.hot.rows(sql, (self.space(ns), shelf, since, limit))]
+        sql = f"SELECT id FROM nodes WHERE document IN ({in_list(homes)}) LIMIT ?"
+        return [number for (number,) in self.shelf(shelf).rows(sql, (limit,))]
+
+    def nodes_faded(self, ns: str, since: int) -> list[tuple[int, str]]:
+        """Nodes with words of the documents that were neither recorded nor used since a moment in ms, with their shelf."""
+        sql = (
+            "SELECT id FROM documents WHERE ns=?1 AND recorded_at<?2 AND id NOT IN"
+            " (SELECT document FROM usage WHERE ns=?1 AND (last_accessed>=?2 OR tier='core'))"
+        )
+        homes = in_list(number for (number,) in self.hot.rows(sql, (self.space(ns), since)))
+        sql = f"SELECT id FROM nodes WHERE size>0 AND document IN ({homes})"
+        return [(number, name) for name, shelf in self._shelves.items() for (number,) in shelf.rows(sql)]
+
+    def same_tree(self, ns: str, document: int, nodes: Sequence[NewNode], shelf: str) -> bool:
+        """Whether a document's tree on a shelf is the given one."""
+        with self.shelf(shelf).snapshot() as db:
+            return same(db, self.space(ns), document, nodes)
+
     def _homes(self, ns: str, condition: str, values: Sequence[object], limit: int) -> str | None:
         """The documents of which a condition holds, for an IN clause; `None` where there are too many to name."""
         sql = f"SELECT id FROM documents WHERE ns=? AND {condition} LIMIT ?"
@@ -303,7 +389,8 @@ class Nodes(Shelves):
     def edges(self, ns: str, ids: Sequence[int], kind: str) -> list[tuple[int, int, float]]:
         """Edges of a kind that leave the given nodes: (source, target, weight)."""
         sql = f"SELECT source, target, weight FROM edges WHERE +ns=? AND kind=? AND source IN ({in_list(ids)})"
-        return self.hot.rows(sql, (self.space(ns), kind))
+        space = self.space(ns)
+        return sorted({row for shelf in self._shelves.values() for row in shelf.rows(sql, (space, kind))})
 
 
 def _quoted(ns: int, term: str) -> str:
@@ -328,8 +415,8 @@ def _runs(keys: Sequence[tuple[str, int]]) -> list[tuple[str, int, int]]:
 
 def _found(row: tuple[Any, ...], document: tuple[Any, ...], role: str) -> Found:
     number, home, parent, path, kind, title, text_id, start, end, reach, message, speaker, size, words, said = row
-    _, d_path, d_kind, d_title, context, origin, importance, session, _, recorded, shelf, forgotten = document
+    _, d_path, d_kind, d_title, context, origin, importance, session, _, recorded, shelf, forgotten, *use = document
     return Found(
         number, parent, path, kind, title, text_id, start, end, reach, message, speaker, size, words, home, d_path,
-        d_kind, d_title, context, origin, importance, session, said, min(said, recorded), forgotten, shelf, role,
+        d_kind, d_title, context, origin, importance, session, said, min(said, recorded), forgotten, shelf, role, *use,
     )  # fmt: skip

@@ -13,11 +13,11 @@ from typing import Any
 
 import apsw
 
-from mnemic.errors import Damaged, DiskFull, StoreError
+from mnemic.errors import Conflict, Damaged, DiskFull, StoreError
 from mnemic.models.event import Change, Event, Head, Row
 from mnemic.store.base import CodeBlock, NewNode, VectorRow
 from mnemic.store.schema import TRUTH
-from mnemic.store.sqlite import backups, checks, events, migrations, nodes, reserve, truth, vectors
+from mnemic.store.sqlite import backups, checks, events, migrations, moves, nodes, reserve, truth, vectors
 from mnemic.store.sqlite.connection import RESTORE, Database, connect, translated
 from mnemic.store.sqlite.documents import Documents
 from mnemic.store.sqlite.events import Events
@@ -83,8 +83,51 @@ class SqliteTransaction:
             )
 
     def put_vectors(self, embedder: int, rows: Sequence[VectorRow], shelf: str = "hot") -> None:
-        if rows:
+        if rows and shelf == "hot":
             vectors.put(self._db, self._space, embedder, rows, self.allocate("vectors", len(rows)))
+        elif rows:
+            known = self._db.execute("SELECT id, identity, dim, canary FROM embedders WHERE id=?", (embedder,)).fetchone()
+            with self._store.shelf(shelf).transaction() as db:
+                db.execute("INSERT OR IGNORE INTO embedders VALUES(?,?,?,?)", known)
+                vectors.put(db, self._space, embedder, rows, vectors.next_stamp(db, self._space))
+
+    def move(self, document: int, source: str, target: str, *, with_vectors: bool) -> None:
+        """Copy a document's rows to another shelf, commit and verify them there, and take them out of the hot shelf.
+
+        The catalogue is the caller's to change, in this transaction. What stays behind on another shelf is noted for
+        `sweep`. Raises Conflict where `note_strays` was not called for the target, or was swept since.
+        """
+        store, space = self._store, self._space
+        if source == "hot":
+            load = moves.read(self._db, space, document, with_vectors=with_vectors)
+        else:
+            with store.shelf(source).snapshot() as db:
+                load = moves.read(db, space, document, with_vectors=with_vectors)
+        if target == "hot":
+            moves.write(self._db, space, document, load, self.allocate("vectors", len(load.vectors)))
+            moves.check(self._db, space, document, load, target)
+        else:
+            self._copy(document, target, load)
+        if source == "hot":
+            # Codes of what is left are made anew: blanks in their place would crowd it out.
+            self._db.execute("DELETE FROM codes WHERE ns=?", (space,))
+            self._db.execute("DELETE FROM coders WHERE ns=?", (space,))
+            moves.remove(self._db, space, document)
+        else:
+            self.note_stray(document, source)
+
+    def _copy(self, document: int, target: str, load: moves.Load) -> None:
+        where = (self._space, document, target)
+        if self._db.execute("SELECT 1 FROM strays WHERE ns=? AND document=? AND shelf=?", where).fetchone() is None:
+            raise Conflict(f"document {document} was about to be moved when another process swept: repeat")
+        with self._store.shelf(target).transaction() as db:
+            moves.write(db, self._space, document, load, None)
+        with self._store.shelf(target).snapshot() as db:
+            moves.check(db, self._space, document, load, target)
+
+    def note_stray(self, document: int, shelf: str) -> None:
+        """Note that rows of a document may be on a shelf that is not its own, or soon will be."""
+        self._db.execute("INSERT OR IGNORE INTO strays VALUES(?,?,?)", (self._space, document, shelf))
 
     def put_codes(self, embedder: int, blocks: Sequence[CodeBlock]) -> None:
         for block in blocks:
@@ -133,13 +176,19 @@ class SqliteTransaction:
                 self._db.execute("UPDATE operations SET request='', receipt='{}' WHERE ns=? AND id=?", (self._space, op_id))
 
     def erase_document(self, document: int, macs: Sequence[str], at: int) -> list[int]:
-        """Remove all that a document left: tree, vectors, codes, texts, operations, payloads."""
+        """Remove all that a document left here, and note it for `sweep` on the other shelves."""
         self.replace_nodes(document, ())
+        for shelf in ("warm", "cold"):
+            rows = self._store.shelf(shelf).rows("SELECT id FROM nodes WHERE document=?", (document,))
+            there = in_list(number for (number,) in rows)
+            self._db.execute(f"DELETE FROM edges WHERE source IN ({there}) OR target IN ({there})")
         self._db.execute("DELETE FROM queue WHERE document=?", (document,))
         self._db.execute("DELETE FROM operations WHERE ns=? AND document=?", (self._space, document))
         ids: list[Any] = [row[0] for row in self._db.execute(
             "SELECT id FROM texts WHERE ns=? AND document=?", (self._space, document))]  # fmt: skip
         self.erase_texts(ids, macs, at)
+        for shelf in ("warm", "cold"):
+            self.note_stray(document, shelf)
         return self.erase_payloads([f"document:{document}"])
 
 
@@ -163,6 +212,8 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
         self.store_id = self._meta("store_id", lambda: secrets.token_hex(16))
         self.erasure_key = bytes.fromhex(self._meta("erasure_key", lambda: secrets.token_hex(32)))
         self.tokenizer = self._meta("tokenizer", tokenizer)
+        with suppress(StoreError, Conflict):  # reads leave strays out; a full disk must not keep a home from opening
+            self.sweep()
 
     def _prepare_all(self) -> None:
         """Make or upgrade the three files; one that is gone from a finished home is never replaced by an empty one.
@@ -236,6 +287,58 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
                 space = int(found[0])
             yield SqliteTransaction(self, db, space)
         self._spaces[namespace] = space  # only now: a rollback would have taken the number back
+
+    def meta(self, key: str) -> str | None:
+        """A fact about the home that is no memory."""
+        found = self.hot.row("SELECT value FROM meta WHERE key=?", (key,))
+        return None if found is None else str(found[0])
+
+    def sweep(self) -> int:
+        """Remove what stands on a shelf that is not its document's own; returns how many notes were settled.
+
+        Under the hot shelf's write lock, as every move is, so nothing on its way is taken for a stray.
+        """
+        done = 0
+        while self.hot.row("SELECT 1 FROM strays LIMIT 1") is not None:
+            with self.hot.transaction() as db:
+                sql = (
+                    "SELECT s.ns, s.document, s.shelf, d.shelf FROM strays s LEFT JOIN documents d ON d.id=s.document"
+                    " ORDER BY s.shelf LIMIT 200"
+                )
+                rows: list[Any] = db.execute(sql).fetchall()
+                for name in ("warm", "cold"):
+                    gone = [(ns, number) for ns, number, shelf, own in rows if shelf == name and own != name]
+                    if gone:
+                        with self.shelf(name).transaction() as there:
+                            for ns, number in gone:
+                                moves.remove(there, ns, number)
+                for ns, number, shelf, _ in rows:
+                    db.execute("DELETE FROM strays WHERE ns=? AND document=? AND shelf=?", (ns, number, shelf))
+            done += len(rows)
+        return done
+
+    def vacuum(self) -> dict[str, str | None]:
+        """Shrink the three files to what they hold; by file why it was not shrunk, or `None` where it was."""
+        found: dict[str, str | None] = {}
+        for base in self._shelves.values():
+            with base.writing:
+                try:
+                    base.rows("VACUUM")
+                    busy = base.row("PRAGMA wal_checkpoint(TRUNCATE)")
+                except Conflict:
+                    busy = (1,)
+            held = bool(busy and busy[0])
+            found[base.path.name] = "another process or thread is reading or writing it" if held else None
+        return found
+
+    def take_lease(self, name: str, holder: str, now: int, until: int) -> bool:
+        """Whether this holder may do what a lease is for: nobody has it up to now (ms); it is taken until then."""
+        with self.hot.transaction() as db:
+            found: Any = db.execute("SELECT until FROM leases WHERE name=?", (name,)).fetchone()
+            if found is not None and found[0] > now:
+                return False
+            db.execute("INSERT OR REPLACE INTO leases VALUES(?,?,?)", (name, holder, until))
+            return True
 
     def counts(self, ns: str) -> Mapping[str, int]:
         """How much of everything a namespace has."""

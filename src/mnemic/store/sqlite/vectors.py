@@ -23,6 +23,12 @@ def put(db: apsw.Connection, ns: int, embedder: int, rows: Sequence[VectorRow], 
         )
 
 
+def next_stamp(db: apsw.Connection, ns: int) -> int:
+    """The stamp after the last on a shelf: on those that are only moved to, stamps need no sequence."""
+    found: Any = db.execute("SELECT stamp FROM vectors WHERE ns=? ORDER BY stamp DESC LIMIT 1", (ns,)).fetchone()
+    return int(found[0]) + 1 if found else 1
+
+
 def blank(db: apsw.Connection, ns: int, nodes: Sequence[int]) -> None:
     """Take nodes out of the code blocks: a code tells something of the text it was made from."""
     embedders: list[Any] = db.execute("SELECT DISTINCT embedder FROM codes WHERE ns=?", (ns,)).fetchall()

@@ -1,0 +1,6 @@
+"""What time and use do to memories: tiers by last use (001), shelves by age (000). Nothing is ever deleted by either."""
+
+from mnemic.lifecycle.rotation import Rotation
+from mnemic.lifecycle.usage import Usages
+
+__all__ = ["Rotation", "Usages"]
