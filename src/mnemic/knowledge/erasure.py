@@ -45,7 +45,7 @@ class Erasure(Facet):
         """
         must_be_human(channel, "erase")
         table, _, name = path.partition("/")
-        number = name if table == "experiences" else identifier(name, path)
+        number = name if table == "experiences" else identifier(name, f"the {OBJECTS[table]}")
         with self._acting(channel) as act:
             gone = self._rows(act, table, number)
             remarks = self._remarks(act, table, number, gone)
