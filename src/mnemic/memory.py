@@ -361,9 +361,18 @@ class Memory:
                 raise
             done = self._forget(path, erase, reason)
         if erase:
+            self._swept()
             self._store.settle_erasure()
             self._drain()
         return done
+
+    def _swept(self) -> None:
+        try:
+            self._store.sweep()
+        except DiskFull:
+            if not self._store.give_room():
+                raise
+            self._store.sweep()
 
     def _forget(self, path: str, erase: bool, reason: str) -> Forgotten:
         if is_record(path):

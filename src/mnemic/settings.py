@@ -65,11 +65,11 @@ class RecallSettings:
     """`[recall]`: the scoring and its budgets (000 §4; numbers: digest §1.10)."""
 
     scoring: str = "structure"
-    mode: str = "normal"
-    """Which tiers are asked: heartbeat, normal, deep or creative (001 §2.4)."""
     nodes: int = 6
     chars: int = 4_000
     node_chars: int = 900
+    mode: str = "normal"
+    """Which tiers are asked: heartbeat, normal, deep or creative (001 §2.4)."""
     reranker: str | None = None
     """A folder with the model.onnx and tokenizer.json of a cross-encoder, or a hub name."""
     rerank_seconds: float = 1.0

@@ -246,6 +246,26 @@ def test_a_backup_holds_all_shelves(memory: Memory, tmp_path: Path) -> None:
         assert sound(restored)
 
 
+def test_a_backup_is_begun_again_when_a_document_moved_meanwhile(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.rotate()
+    copy, copies = memory._store.copy_shelf, list[str]()
+
+    def copied(base: Any, target: Path) -> None:
+        copy(base, target)
+        copies.append(target.name)
+        if len(copies) == 1:
+            memory.remember("# The old walrus\n\nIt swims.", title="old", source="file:///old")
+
+    monkeypatch.setattr(memory._store, "copy_shelf", copied)
+    memory.backup(tmp_path / "copy.zip")
+    assert len(copies) == 6
+    Memory.recover(tmp_path / "copy.zip", tmp_path / "new" / "home", environ={"MNEMIC_CONFIG": str(tmp_path / "c2")})
+    with opened(tmp_path / "new") as restored:
+        assert "swims" in restored.show("/notes/old")["text"]
+
+
 def test_the_cold_shelf_can_do_without_vectors(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "mnemic.toml").write_text("[rotate]\ndrop_cold_vectors = true\n")

@@ -9,12 +9,13 @@ bringing it back.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 
 from mnemic.capture.intake import Intake, exchange_digest, title_of
 from mnemic.capture.trees import document_nodes
 from mnemic.clock import Clock, to_ms
-from mnemic.errors import Conflict, NotFound
+from mnemic.errors import Conflict, DiskFull, NotFound
 from mnemic.ledger import Ledger
 from mnemic.ledger.chain import changes_of, opened
 from mnemic.ledger.record import digest, erasure_mac
@@ -89,7 +90,8 @@ class Forgetting:
             elsewhere = self._elsewhere(ns, rewrites)
             event = self._erase(tx, ns, rewrites, path, reason, actor, now)
         self._ledger.committed(ns, event)
-        self._store.sweep()
+        with suppress(DiskFull):  # it is done, and what is left on other shelves is noted: no repetition would help
+            self._store.sweep()
         return Forgotten(path, True, len(documents), event.seq, elsewhere)
 
     def _fetch_part(self, ns: str, path: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from mnemic.errors import BadInput, Damaged, StoreError
+from mnemic.errors import BadInput, Conflict, Damaged, StoreError
 from mnemic.store.sqlite import migrations
 from mnemic.store.sqlite.connection import connect, translated
 from mnemic.store.sqlite.shelves import FILES
@@ -23,15 +23,23 @@ if TYPE_CHECKING:
     from mnemic.store.sqlite.store import SqliteStore
 
 LIMIT = 1 << 40
+TRIES = 5
+"""The three files are copied one after the other; a document that moved meanwhile may be in none of the copies."""
 
 
 def write(store: SqliteStore, target: Path) -> None:
     """Copy all shelves into one zip file. Raises StoreError; an earlier file of that name is replaced at the end."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=target.parent, prefix=".mnemic-backup-") as folder:
-        for name in FILES:
-            base = store.shelf(name)
-            store.copy_shelf(base, Path(folder) / base.path.name)
+        for _ in range(TRIES):
+            moves = store.moves()
+            for name in FILES:
+                base = store.shelf(name)
+                store.copy_shelf(base, Path(folder) / base.path.name)
+            if moves == store.moves():
+                break
+        else:
+            raise Conflict("documents kept moving between the shelves while they were copied: repeat the backup")
         packed = Path(folder) / "backup.zip"
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
             for file in FILES.values():

@@ -98,6 +98,7 @@ class SqliteTransaction:
         `sweep`. Raises Conflict where `note_strays` was not called for the target, or was swept since.
         """
         store, space = self._store, self._space
+        self.allocate("moves")
         if source == "hot":
             load = moves.read(self._db, space, document, with_vectors=with_vectors)
         else:
@@ -292,6 +293,11 @@ class SqliteStore(Documents, Nodes, Events, Vectors):
         """A fact about the home that is no memory."""
         found = self.hot.row("SELECT value FROM meta WHERE key=?", (key,))
         return None if found is None else str(found[0])
+
+    def moves(self) -> int:
+        """How many moves there have been; one that is under way is among them once the catalogue says so."""
+        found = self.hot.row("SELECT value FROM sequences WHERE name='moves'")
+        return int(found[0]) if found else 0
 
     def sweep(self) -> int:
         """Remove what stands on a shelf that is not its document's own; returns how many notes were settled.
