@@ -19,6 +19,7 @@ from typing import Any
 
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting, Forgotten
+from mnemic.capture.intake import session_slug
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_embedder, open_reranker
 from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, NotFound, Refused, StoreError
@@ -42,6 +43,7 @@ from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
+from mnemic.vault import GONE, Cards, Page, Vault
 
 FRAME_CHARS = 9_000
 
@@ -87,6 +89,11 @@ class Memory:
         self._extractor = Extractor(self.diary, placing, self.concerns, *parts, redact=redact)
         self._judge = judge
         self.experiences = Experiences(*parts, redact=redact)
+        self.vault = Vault(
+            _vault_folder(settings), settings.home / "vault.lock", self._store, self.clock, self.namespace,
+            settings.vault, _VaultDoor(self),
+        )  # fmt: skip
+        self.cards = Cards(self.vault, self.clock)
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 
@@ -322,6 +329,7 @@ class Memory:
 
     def forget(self, path: str, *, erase: bool = False, reason: str = "") -> Forgotten:
         """Hide a path from recall, or erase it for good; both work on a full disk. Raises NotFound."""
+        gone = self._store.document(self.namespace, path) if erase else None
         try:
             done = self._forget(path, erase, reason)
         except DiskFull:
@@ -329,6 +337,8 @@ class Memory:
                 raise
             done = self._forget(path, erase, reason)
         if erase:
+            if gone is not None:
+                self.vault.erased(gone.source)
             self._store.settle_erasure()
             self._drain()
         return done
@@ -513,6 +523,40 @@ class Memory:
         """`restore` for a home that may be too damaged to be opened, or not be there at all."""
         settings = load(dict(os.environ) if environ is None else environ, home=home, namespace=namespace)
         return _restored(settings, Path(source), reason, lambda: None, {})
+
+
+class _VaultDoor:
+    """How the vault reaches capture: neither knows the other."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def take(self, page: Page) -> Receipt:
+        memory, ns = self._memory, self._memory.namespace
+        human = page.origin == "human-file"
+        note = Note(
+            text=page.text, title=page.title, kind=page.kind, at=page.at, source=page.source, origin=page.origin,
+            actor="human" if human else page.origin, path=page.path, was=page.was,
+        )  # fmt: skip
+        receipt = memory._intake.remember(ns, note)
+        if receipt.path is not None:
+            memory._forgetting.restore(ns, receipt.path, reason=GONE, actor="human", origin="human-file")
+        return receipt
+
+    def hide(self, source: str) -> None:
+        memory, ns = self._memory, self._memory.namespace
+        document = memory._store.document_by_source(ns, source)
+        if document is not None and memory._store.row(ns, "visibility", (document.path,)) is None:
+            memory._forgetting.forget(ns, document.path, reason=GONE, actor="human", origin="human-file")
+
+    def settle(self) -> None:
+        self._memory._drain()
+
+
+def _vault_folder(settings: Settings) -> Path:
+    if settings.namespace == settings.vault.namespace:
+        return settings.home / Path(settings.vault.folder or "vault").expanduser()
+    return settings.home / "vaults" / session_slug(settings.namespace)
 
 
 def _clock(settings: Settings) -> Clock:

@@ -91,6 +91,20 @@ class LlmSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VaultSettings:
+    """`[vault]`: where the Markdown files are, and what may be done with git."""
+
+    folder: str = ""
+    """Else `vault` in the home; `~` and paths relative to the home are understood."""
+    namespace: str = "default"
+    """Whose memory that folder is; every other namespace has a folder of its own below `vaults`."""
+    git: str = "own"
+    """own: a repository that mnemic makes; any: commit also into one of yours around it; off."""
+    folders: dict[str, str] = field(default_factory=dict)
+    """Type of card → its folder, e.g. `contact = "cards/people"`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that can be set."""
 
@@ -103,6 +117,7 @@ class Settings:
     capture: CaptureSettings = field(default_factory=CaptureSettings)
     recall: RecallSettings = field(default_factory=RecallSettings)
     llm: LlmSettings = field(default_factory=LlmSettings)
+    vault: VaultSettings = field(default_factory=VaultSettings)
 
 
 def load(
@@ -126,9 +141,10 @@ def load(
         capture=_section(CaptureSettings, parts.pop("capture", {}), "capture"),
         recall=_section(RecallSettings, parts.pop("recall", {}), "recall"),
         llm=_section(LlmSettings, parts.pop("llm", {}), "llm"),
+        vault=_section(VaultSettings, parts.pop("vault", {}), "vault"),
     )
     if parts:
-        raise BadInput(f"mnemic.toml: unknown {sorted(parts)[0]!r}; known are namespace, embed, capture, recall, llm")
+        raise BadInput(f"mnemic.toml: unknown {sorted(parts)[0]!r}; known are namespace, embed, capture, recall, llm, vault")
     settings = replace(
         settings, embed=_from_environment(settings.embed, environ), llm=_llm_from_environment(settings.llm, environ)
     )
@@ -185,6 +201,8 @@ def _section(kind: type[T], values: Any, name: str) -> T:
             raise BadInput(f"mnemic.toml: {name}.{key} = {value!r} is not of the right kind ({known[key].type})")
     if name == "embed" and values.get("embedder", "hashing") not in get_args(EmbedderName):
         raise BadInput(f"mnemic.toml: embed.embedder {values['embedder']!r} is unknown: hashing, onnx or http")
+    if name == "vault" and values.get("git", "own") not in ("own", "any", "off"):
+        raise BadInput(f"mnemic.toml: vault.git {values['git']!r} is unknown: own, any or off")
     return kind(**values)
 
 
@@ -195,6 +213,8 @@ def _fits(value: Any, annotation: str) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and value >= 0
     if annotation.startswith("float"):
         return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    if annotation.startswith("dict"):
+        return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
     return isinstance(value, str)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.errors import BadInput, MnemicError
-from mnemic.interfaces.cli import experience, render, semantic
+from mnemic.interfaces.cli import experience, render, semantic, vault
 from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, milliseconds, moment, opened, read, stdin
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ ledger_app = typer.Typer(no_args_is_help=True, help="The record of every change,
 app.add_typer(ledger_app, name="ledger")
 semantic.register(app)
 experience.register(app)
+vault.register(app)
 
 
 @app.callback()
