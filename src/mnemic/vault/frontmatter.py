@@ -249,6 +249,8 @@ def _simple(block: bytes) -> dict[str, Any] | None:
     """What YAML makes of a block of plain words, forty times as fast; None for anything that is not that simple."""
     found: dict[str, Any] = {}
     for line in _text(block).splitlines():
+        if not line or line.startswith("#"):
+            continue
         plain, words = _PLAIN.match(line), None
         if plain and plain[2]:
             key, value = plain[1], plain[2]

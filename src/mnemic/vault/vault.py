@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -205,7 +205,8 @@ class Vault:
         batch: _Batch,
     ) -> None:  # fmt: skip
         before = known.get(was or path)
-        fresh = self._row(path, found, before, tick)
+        head = head_of(found.data)
+        fresh = self._row(path, found, head, before, tick)
         if was is None and before is not None and before.digest == found.digest and before.state not in ("gone", "writing"):
             batch.put(replace(before, mtime_ns=fresh.mtime_ns, ctime_ns=fresh.ctime_ns, size=fresh.size, inode=fresh.inode))
             report.unchanged += 1
@@ -220,11 +221,11 @@ class Vault:
             return
         text, why = _decoded(found.data)
         if why is None:
-            why = self._handed_over(path, text, found, fresh, was)
+            why = self._handed_over(path, text, head, found, fresh, was)
         if why is not None:
             report.skipped[path] = why
             fresh = replace(fresh, state="refused", why=why)
-        batch.put(fresh, links=_link_rows(text))
+        batch.put(fresh, links=_link_rows(text) if fresh.kind != "moc" else ())
         if was is not None:
             batch.put(replace(before or fresh, path=was, key=key_of(was), state="gone", committed=0), links=())
             report.moved.append({"from": was, "to": path})
@@ -233,7 +234,9 @@ class Vault:
         else:
             report.edited.append(path)
 
-    def _handed_over(self, path: str, text: str, found: Read, row: VaultFile, was: str | None) -> str | None:
+    def _handed_over(
+        self, path: str, text: str, head: Mapping[str, Any], found: Read, row: VaultFile, was: str | None
+    ) -> str | None:
         """Give a text to memory; why that was refused, if so."""
         if row.kind == "moc":
             text = moc.own_text(text.encode()).decode()
@@ -241,7 +244,7 @@ class Vault:
                 self._door.hide(self.source(path))
                 return None
         else:
-            text = page_text(found.data, text)
+            text = page_text(head, found.data, text)
         page = Page(
             text=text, title=stem(path).rpartition("/")[2], kind=row.kind, path=document_path(path),
             source=self.source(path), at=found.stamp.mtime_ns // 1_000_000, origin=row.origin,  # type: ignore[arg-type]
@@ -253,9 +256,10 @@ class Vault:
             return str(error)
         return receipt.reason if receipt.status == "rejected" else None
 
-    def _row(self, path: str, found: Read, before: VaultFile | None, tick: int) -> VaultFile:
+    def _row(
+        self, path: str, found: Read, head: Mapping[str, Any], before: VaultFile | None, tick: int
+    ) -> VaultFile:
         ours = before is not None and before.intent == found.digest
-        head = head_of(found.data)
         stamp = found.stamp
         racy = stamp.mtime_ns >= tick - RACE_NS
         return VaultFile(
@@ -337,7 +341,7 @@ class Vault:
         What is to be done is noted first, so that a kill leaves it half done only until the next sync.
         """
         self.sync()
-        with self.alone() as tick:
+        with self.alone():
             if self.folder.exists(to) and key_of(to) != key_of(path):
                 raise Conflict(f"{to!r} is there already: choose another title")
             self.change(path, edit)
@@ -413,7 +417,7 @@ class Vault:
         with self.alone() as tick:
             batch, rows = _Batch(self._store, self._ns), self._store.vault_files(self._ns)
             for row in rows:
-                if row.state == "kept":
+                if row.state == "kept" and row.kind != "moc":
                     text, _ = _decoded(self.folder.read(row.path).data)
                     batch.put(row, links=_link_rows(text))
             batch.close()
@@ -447,9 +451,8 @@ class Vault:
         if before is not None and before.digest == found.digest:
             return
         batch = _Batch(self._store, self._ns)
-        row = self._row(path, found, before, tick)
-        text = moc.own_text(found.data).decode("utf-8", "replace")
-        self._handed_over(path, text, found, row, None)
+        row = self._row(path, found, {}, before, tick)
+        self._handed_over(path, found.data.decode("utf-8", "replace"), {}, found, row, None)
         batch.put(row, links=())
         batch.close()
 
@@ -584,9 +587,8 @@ def head_of(data: bytes) -> dict[str, Any]:
         return {}
 
 
-def page_text(data: bytes, text: str) -> str:
+def page_text(head: Mapping[str, Any], data: bytes, text: str) -> str:
     """What memory keeps of a note: its frontmatter as lines that can be found, without what changes by itself; its body."""
-    head = head_of(data)
     lines = []
     for key, value in head.items():
         shown = ", ".join(map(str, value)) if isinstance(value, list) else value
@@ -682,7 +684,10 @@ def _link_rows(text: str) -> list[tuple[str, str, str, str]]:
 
 
 def _summary(report: Report) -> str:
-    counts = {"new": report.new, "edited": report.edited, "moved": report.moved, "deleted": report.deleted}
-    return "sync: " + (", ".join(f"{len(rows)} {name}" for name, rows in counts.items() if rows) or "nothing new")
+    counts: dict[str, Sequence[object]] = {
+        "new": report.new, "edited": report.edited, "moved": report.moved, "deleted": report.deleted
+    }  # fmt: skip
+    told = [f"{len(rows)} {name}" for name, rows in counts.items() if rows]
+    return "sync: " + (", ".join(told) or "nothing new")
 
 
