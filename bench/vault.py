@@ -18,7 +18,7 @@ import random
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from typing import Any
 from mnemic.errors import MnemicError
 from mnemic.memory import Memory
 from mnemic.vault.files import Disk, Folder, is_side_file, sha256
+from mnemic.vault.history import History
 
 PARTS = ("sync", "links", "interleavings")
 HOSTILE = ("Zoe\u0308", "CON", "a b  c", "emoji 🧠", "quote'\"s", "semi;colon", "hash#tag", "tab\tname", "line\nbreak", "x" * 180,
@@ -49,7 +50,11 @@ class Figures:
     rebuild: float = 0.0
     """All links and maps made anew."""
     one_card: float = 0.0
+    """One card taken in: its text, its links, its map; without git."""
+    one_card_commit: float = 0.0
+    """The same with the commit."""
     one_card_links: float = 0.0
+    """Links and backlinks of one card."""
     rounds: int = 0
     retried: int = 0
     """Writes of ours that met a person's save."""
@@ -73,7 +78,7 @@ def generate(root: Path, count: int, seed: int) -> None:
         text = newline.join([*(head if number % 3 else []), *body, ""])
         data = (b"\xef\xbb\xbf" if number % 11 == 0 else b"") + text.encode()
         (folder / f"{lead}.md").write_bytes(data)
-    (root / "ideas" / "long line.md").write_text("word " * 1_000_000 + "[[Note 1]]")
+    (root / "ideas" / "long line.md").write_text("word " * min(1_000_000, count * 1_000) + "[[Note 1]]")
     os.symlink("/etc/passwd", root / "ideas" / "link.md")
     os.mkfifo(root / "ideas" / "pipe.md")
 
@@ -166,17 +171,24 @@ def links(work: Path, count: int, figures: Figures) -> None:
             figures.problems.append(f"{done['links']} links instead of {count * 5}")
         memory.vault.sync()
         figures.cards_unchanged, _ = timed(memory.vault.sync)
-        times = []
-        for number in range(9):
-            path = f"cards/people/Card {number * 3}.md"
-            with open(root / path, "a") as handle:
-                handle.write(f"now to [[Card {number + 50}]]")
-            with memory.vault.alone() as tick:
-                start = time.perf_counter()
-                memory.vault.read_back([path], tick, "one")
-                times.append(time.perf_counter() - start)
-        figures.one_card = sorted(times)[4]
+        figures.one_card_commit = _one_card(memory, root, range(4))
+        memory.vault.history = History(memory.vault.root, "off")
+        figures.one_card = _one_card(memory, root, range(4, 13))
         figures.one_card_links, _ = timed(lambda: memory.vault.links_of("cards/people/Card 3.md"))
+
+
+def _one_card(memory: Memory, root: Path, numbers: Sequence[int]) -> float:
+    """The median over some cards, each saved with one link more and taken in: text, links, map."""
+    times = []
+    for number in numbers:
+        path = f"cards/people/Card {number * 3}.md"
+        with open(root / path, "a") as handle:
+            handle.write(f"now to [[Card {number + 50}]]")
+        with memory.vault.alone() as tick:
+            start = time.perf_counter()
+            memory.vault.read_back([path], tick, "one")
+            times.append(time.perf_counter() - start)
+    return sorted(times)[len(times) // 2]
 
 
 class Meddling(Disk):

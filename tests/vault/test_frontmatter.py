@@ -79,7 +79,10 @@ KEY = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.dictionaries(KEY, VALUE, min_size=1, max_size=5), st.dictionaries(KEY, VALUE, min_size=1, max_size=3), st.binary(max_size=50))
+@given(
+    st.dictionaries(KEY, VALUE, min_size=1, max_size=5), st.dictionaries(KEY, VALUE, min_size=1, max_size=3),
+    st.binary(max_size=50),
+)  # fmt: skip
 def test_what_is_written_is_read_back_and_an_edit_keeps_the_rest(
     first: dict[str, Any], then: dict[str, Any], body: bytes
 ) -> None:

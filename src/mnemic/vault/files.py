@@ -244,8 +244,11 @@ class Folder:
         """Give a file another name. Raises Conflict if that is taken, NotFound."""
         with self._writing(path), self._parent(path) as (at, name), self._parent(to, make=True) as (to_at, to_name):
             try:
-                if _same_entry(name, at, to_name, to_at):  # another case on a file system that does not tell cases apart
+                twice = _same_file(name, at, to_name, to_at)
+                if twice == 1:  # another case on a file system that does not tell cases apart
                     self._disk.rename(name, to_name, at, to_at)
+                elif twice:  # a move that was killed half-way
+                    self._disk.unlink(name, at)
                 else:
                     self._disk.link(name, to_name, at, to_at)
                     self._disk.fsync(to_at)
@@ -401,13 +404,13 @@ def _unused(name: str, at: int) -> bool:
         os.close(descriptor)
 
 
-def _same_entry(name: str, at: int, other: str, other_at: int) -> bool:
-    if os.fstat(at).st_ino != os.fstat(other_at).st_ino or name.casefold() != other.casefold():
-        return False
+def _same_file(name: str, at: int, other: str, other_at: int) -> int:
+    """How many names the file has that stands under both of these; 0 if they are not one file."""
     with suppress(FileNotFoundError):
         one = os.stat(name, dir_fd=at, follow_symlinks=False)
-        return one.st_ino == os.stat(other, dir_fd=at, follow_symlinks=False).st_ino
-    return False
+        two = os.stat(other, dir_fd=other_at, follow_symlinks=False)
+        return one.st_nlink if (one.st_dev, one.st_ino) == (two.st_dev, two.st_ino) else 0
+    return 0
 
 
 def _renameat2() -> Callable[..., int] | None:

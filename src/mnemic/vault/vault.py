@@ -419,7 +419,7 @@ class Vault:
             for row in rows:
                 if row.state == "kept" and row.kind != "moc":
                     text, _ = _decoded(self.folder.read(row.path).data)
-                    batch.put(row, links=_link_rows(text))
+                    batch.link(row.path, _link_rows(text))
             batch.close()
             self._keep_maps(batch.maps, tick)
             graph = self.graph()
@@ -536,35 +536,45 @@ class Vault:
         return os.stat(self._lock).st_mtime_ns
 
 
+LinkRows = Sequence[tuple[str, str, str, str]]
+
+
 class _Batch:
     """Rows about files, written a few hundred at a time: losing them only means reading these files again."""
 
     def __init__(self, store: Store, ns: str) -> None:
         self._store, self._ns = store, ns
-        self._rows: list[tuple[VaultFile, Sequence[tuple[str, str, str, str]] | None]] = []
+        self._rows: list[VaultFile] = []
+        self._links: dict[str, LinkRows] = {}
         self._dropped: list[str] = []
         self.maps: set[str | None] = set()
 
-    def put(self, row: VaultFile, links: Sequence[tuple[str, str, str, str]] | None = None) -> None:
-        self._rows.append((row, links))
+    def put(self, row: VaultFile, links: LinkRows | None = None) -> None:
+        self._rows.append(row)
         if links is not None:
-            self.maps.add(moc.moc_of(row.path))
-        if len(self._rows) >= BATCH:
+            self.link(row.path, links)
+        elif len(self._rows) >= BATCH:
+            self.close()
+
+    def link(self, path: str, links: LinkRows) -> None:
+        self._links[path] = links
+        self.maps.add(moc.moc_of(path))
+        if len(self._links) >= BATCH:
             self.close()
 
     def drop(self, path: str) -> None:
         self._dropped.append(path)
 
     def close(self) -> None:
-        if self._rows or self._dropped:
+        if self._rows or self._links or self._dropped:
             with self._store.write(self._ns) as tx:
-                for row, found in self._rows:
+                for row in self._rows:
                     tx.put_vault_file(row)
-                    if found is not None:
-                        tx.put_vault_links(row.path, found)
+                for path, found in self._links.items():
+                    tx.put_vault_links(path, found)
                 for path in self._dropped:
                     tx.drop_vault_file(path)
-        self._rows, self._dropped = [], []
+        self._rows, self._links, self._dropped = [], {}, []
 
 
 def document_path(path: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple
+from dataclasses import fields
+from operator import attrgetter
 
 import apsw
 
@@ -14,12 +15,13 @@ _FILE = (
     "path, key, state, mtime_ns, ctime_ns, size, inode, digest, intent, origin, kind, type, description, status,"
     " committed, why"
 )
+_values = attrgetter(*(item.name for item in fields(VaultFile)))
 _MARKS = ",".join("?" * 17)
 
 
 def put(db: apsw.Connection, ns: int, row: VaultFile) -> None:
     """Store what is known of a file."""
-    db.execute(f"INSERT OR REPLACE INTO vault_files(ns, {_FILE}) VALUES({_MARKS})", (ns, *astuple(row)))
+    db.execute(f"INSERT OR REPLACE INTO vault_files(ns, {_FILE}) VALUES({_MARKS})", (ns, *_values(row)))
 
 
 def drop(db: apsw.Connection, ns: int, path: str) -> None:
