@@ -146,8 +146,8 @@ def sync(work: Path, source: Path | None, count: int, seed: int, figures: Figure
 
 def _linked(memory: Memory) -> str:
     """The note that most others link to."""
-    graph = memory.vault.graph()
-    return max(sorted(graph.back), key=lambda path: len(graph.back[path]))
+    graph, paths = memory.vault.graph(), [row.path for row in memory.vault.known()]
+    return max(paths, key=lambda path: len(graph.back.get(path, ())))
 
 
 def _compare(before: dict[str, str], after: dict[str, str], meant: set[str], figures: Figures) -> None:

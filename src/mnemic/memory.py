@@ -329,7 +329,7 @@ class Memory:
 
     def forget(self, path: str, *, erase: bool = False, reason: str = "") -> Forgotten:
         """Hide a path from recall, or erase it for good; both work on a full disk. Raises NotFound."""
-        gone = self._store.document(self.namespace, path) if erase else None
+        files, left = self._files_behind(path) if erase else ([], ())
         try:
             done = self._forget(path, erase, reason)
         except DiskFull:
@@ -337,11 +337,23 @@ class Memory:
                 raise
             done = self._forget(path, erase, reason)
         if erase:
-            if gone is not None:
-                self.vault.erased(gone.source)
+            self.vault.erased(files)
+            done = replace(done, elsewhere=(*done.elsewhere, *left))
             self._store.settle_erasure()
             self._drain()
         return done
+
+    def _files_behind(self, path: str) -> tuple[list[str], tuple[str, ...]]:
+        """The vault's files whose documents go with a path, and where else in the vault its text stays."""
+        ns = self.namespace
+        documents = self._store.documents(ns, below=path.rstrip("/"), limit=1_000_000) if path.startswith("/") else []
+        files = [file for document in documents if (file := self.vault.file_of(document))]
+        node = None if documents else self._store.node(ns, path)
+        holder = self._store.document_by_id(ns, node.document) if node else None
+        file = self.vault.file_of(holder) if holder else None
+        kept = (f"the file {file!r}: take the part out there too",) if file else ()
+        in_git = (files or file) and self.vault.history.state() == "own"
+        return files, (*kept, "the vault's git history") if in_git else kept
 
     def _forget(self, path: str, erase: bool, reason: str) -> Forgotten:
         act = self._forgetting.erase if erase else self._forgetting.forget

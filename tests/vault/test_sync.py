@@ -114,6 +114,13 @@ def test_a_folder_that_is_empty_or_not_there_at_all_forgets_nothing(memory: Memo
     assert memory.vault.sync(accept_deletions=True).deleted == ["One.md"]
 
 
+def test_the_first_sync_of_a_home_makes_an_empty_vault(tmp_path: Path) -> None:
+    memory = opened(tmp_path)
+    assert memory.vault.status()["skipped"] == {} and not memory.vault.root.exists()
+    report = memory.vault.sync()
+    assert report.skipped == {} and report.new == [] and (memory.vault.root / ".git").is_dir()
+
+
 def test_very_many_deletions_at_once_wait_to_be_confirmed(memory: Memory) -> None:
     files = [note(memory, f"a/{number}.md", f"text {number}") for number in range(30)]
     memory.vault.sync()
@@ -276,3 +283,14 @@ def test_erasing_a_note_takes_its_file_and_all_that_is_known_of_it(tmp_path: Pat
     assert not file.exists()
     rest = [one for one in tmp_path.rglob("*") if one.is_file()]
     assert [one.name for one in rest if b"quagga" in one.read_bytes() or b"okapi" in one.read_bytes()] == []
+
+
+def test_erasing_a_folder_or_a_part_takes_the_files_or_says_where_the_text_stays(tmp_path: Path) -> None:
+    memory = opened(tmp_path)
+    one, two = note(memory, "cards/people/One.md", "# A\n\nokapi\n\n# B\n\nquagga"), note(memory, "cards/people/Two.md", "two")
+    memory.vault.sync()
+    part = memory.forget("/cards/people/one/b", erase=True)
+    assert part.elsewhere == ("the file 'cards/people/One.md': take the part out there too", "the vault's git history")
+    done = memory.forget("/cards/people", erase=True)
+    assert done.elsewhere == ("the vault's git history",)
+    assert not one.exists() and not two.exists() and nothing(memory) and memory.verify().ok

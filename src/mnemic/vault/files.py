@@ -10,7 +10,6 @@ Every step of the way from the root is opened without following symlinks, so no 
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import hashlib
@@ -91,7 +90,9 @@ class Disk:
 
     def exchange(self, name: str, to: str, at: int) -> None:
         """Let two names of a folder change places in one step."""
-        call = _renameat2()
+        import ctypes
+
+        call: Callable[..., int] | None = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
         if call is not None:
             if call(at, os.fsencode(name), at, os.fsencode(to), _EXCHANGE) == 0:
                 return
@@ -99,7 +100,7 @@ class Disk:
             if number not in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
                 raise OSError(number, os.strerror(number), to)
         # Elsewhere: the old file gets a second name first, so it too can be looked at after the fact.
-        aside = name + "~"
+        aside = name.removesuffix(SWAP) + "-old" + SWAP
         os.link(to, aside, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
         os.rename(name, to, src_dir_fd=at, dst_dir_fd=at)
         os.rename(aside, name, src_dir_fd=at, dst_dir_fd=at)
@@ -411,9 +412,3 @@ def _same_file(name: str, at: int, other: str, other_at: int) -> int:
         two = os.stat(other, dir_fd=other_at, follow_symlinks=False)
         return one.st_nlink if (one.st_dev, one.st_ino) == (two.st_dev, two.st_ino) else 0
     return 0
-
-
-def _renameat2() -> Callable[..., int] | None:
-    library = ctypes.CDLL(None, use_errno=True)
-    call: Callable[..., int] | None = getattr(library, "renameat2", None)
-    return call

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from mnemic.clock import Clock, to_ms
 from mnemic.errors import BadInput, Conflict, MnemicError, NotFound
+from mnemic.models.document import Document
 from mnemic.models.event import Origin
 from mnemic.models.receipt import Receipt
 from mnemic.settings import VaultSettings
@@ -125,6 +126,10 @@ class Vault:
     def _synced(self, listing: Listing, tick: int, dry_run: bool, accept: bool) -> Report:
         report = Report(skipped=dict(listing.skipped), conflicts=sorted(listing.copies), dry_run=dry_run)
         known = {row.path: row for row in self._store.vault_files(self._ns)}
+        if not known and not self.root.exists():  # not begun yet, rather than gone
+            report.skipped.clear()
+            if not dry_run:
+                self.root.mkdir(mode=0o700, parents=True)
         if not dry_run:
             for path in listing.side:
                 if kept := self.folder.sweep(path):
@@ -307,9 +312,7 @@ class Vault:
     def file_at(self, document: str) -> str | None:
         """The file of a document."""
         found = self._store.document(self._ns, document)
-        if found is None or found.source is None or not found.source.startswith(SCHEME):
-            return None
-        return found.source.removeprefix(SCHEME)
+        return self.file_of(found) if found else None
 
     def change(self, path: str, edit: Edit) -> None:
         """Edit a file in place, on top of whatever a person left there."""
@@ -482,19 +485,24 @@ class Vault:
         """The source under which a file's document is known; the same wherever the home lies."""
         return SCHEME + path
 
-    def erased(self, source: str | None) -> None:
-        """Its document was erased: the file and all that is known of it go too."""
-        if source is None or not source.startswith(SCHEME):
+    def file_of(self, document: Document) -> str | None:
+        """The file a document was read from, if it is one of the vault's."""
+        source = document.source or ""
+        return source.removeprefix(SCHEME) if source.startswith(SCHEME) else None
+
+    def erased(self, paths: Sequence[str]) -> None:
+        """The documents of these files were erased: the files and all that is known of them go too."""
+        if not paths:
             return
-        path = source.removeprefix(SCHEME)
         with self.alone() as tick:
-            self.folder.remove(path)
-            row = self._store.vault_file(self._ns, path)
-            with self._store.write(self._ns) as tx:
-                tx.drop_vault_file(path)
-                if row is not None:
-                    tx.put_vault_file(replace(row, state="gone", committed=0, description="", type="", status=""))
-            self._keep_maps({moc.moc_of(path)}, tick)
+            for path in paths:
+                self.folder.remove(path)
+                row = self._store.vault_file(self._ns, path)
+                with self._store.write(self._ns) as tx:
+                    tx.drop_vault_file(path)
+                    if row is not None:
+                        tx.put_vault_file(replace(row, state="gone", committed=0, description="", type="", status=""))
+            self._keep_maps({moc.moc_of(path) for path in paths}, tick)
             self._commit("erase")
 
     def _commit(self, message: str) -> str | None:
