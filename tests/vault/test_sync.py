@@ -233,6 +233,7 @@ def test_a_kill_between_a_write_and_its_record_does_not_pass_it_off_as_a_persons
         there = memory._store.document(memory.namespace, "/cards/people/ada")
         outcomes.add(there is not None)
         assert there is None or there.origin == "agent"
+        assert there is None or "[[Ada]]" in (memory.vault.root / "moc/people.md").read_text()
         assert memory.verify().ok and nothing(memory)
         memory.close()
         if ended:

@@ -146,6 +146,8 @@ class Vault:
             self._foresee(reads, known, moves, lost, held, report)
             return report
         batch = _Batch(self._store, self._ns)
+        # What a killed sync took in and did not commit may be missing from its map as well.
+        batch.maps |= {moc.moc_of(path) for path, _ in self._store.vault_uncommitted(self._ns)}
         for path, found in reads:
             self._take(path, found, known, moves.get(path), tick, report, batch)
         for row in lost:
@@ -230,7 +232,7 @@ class Vault:
         if why is not None:
             report.skipped[path] = why
             fresh = replace(fresh, state="refused", why=why)
-        batch.put(fresh, links=_link_rows(text) if fresh.kind != "moc" else ())
+        batch.put(fresh, links=_link_rows(text) if fresh.kind != "moc" else (), listed=_listed(before) != _listed(fresh))
         if was is not None:
             batch.put(replace(before or fresh, path=was, key=key_of(was), state="gone", committed=0), links=())
             report.moved.append({"from": was, "to": path})
@@ -557,16 +559,18 @@ class _Batch:
         self._dropped: list[str] = []
         self.maps: set[str | None] = set()
 
-    def put(self, row: VaultFile, links: LinkRows | None = None) -> None:
+    def put(self, row: VaultFile, links: LinkRows | None = None, *, listed: bool = True) -> None:
+        """A file's row; with `links`, what it links to; `listed`: its map shows it differently now."""
         self._rows.append(row)
         if links is not None:
-            self.link(row.path, links)
+            self.link(row.path, links, listed=listed)
         elif len(self._rows) >= BATCH:
             self.close()
 
-    def link(self, path: str, links: LinkRows) -> None:
+    def link(self, path: str, links: LinkRows, *, listed: bool = True) -> None:
         self._links[path] = links
-        self.maps.add(moc.moc_of(path))
+        if listed:
+            self.maps.add(moc.moc_of(path))
         if len(self._links) >= BATCH:
             self.close()
 
@@ -658,6 +662,11 @@ def _same(row: VaultFile | None, stamp: Stamp) -> bool:
         row is not None and row.state in ("kept", "refused")
         and (row.mtime_ns, row.ctime_ns, row.size, row.inode) == (stamp.mtime_ns, stamp.ctime_ns, stamp.size, stamp.inode)
     )  # fmt: skip
+
+
+def _listed(row: VaultFile | None) -> tuple[str, ...]:
+    """What a map shows of a card."""
+    return (row.path, row.state, row.description, row.status) if row else ()
 
 
 def _seen_before(row: VaultFile, found: Read) -> bool:
