@@ -21,6 +21,7 @@ from typing import Any
 
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting
+from mnemic.capture.intake import session_slug
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_embedder, open_reranker
 from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, NotFound, Refused, StoreError
@@ -48,6 +49,7 @@ from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
+from mnemic.vault import GONE, Cards, Page, Vault
 
 FRAME_CHARS = 9_000
 
@@ -98,6 +100,11 @@ class Memory:
         self._erasure = Erasure(*parts, redact=redact)
         self._judge = judge
         self.experiences = Experiences(*parts, redact=redact)
+        self.vault = Vault(
+            _vault_folder(settings), settings.home / "vault.lock", self._store, self.clock, self.namespace,
+            settings.vault, _VaultDoor(self),
+        )  # fmt: skip
+        self.cards = Cards(self.vault, self.clock)
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 
@@ -354,6 +361,7 @@ class Memory:
         What is known can be erased too: `diary/1`, `facts/3`, `concerns/2`, `experiences/ID`. It is not hidden but
         deleted, by its own verb.
         """
+        files, left = self._files_behind(path) if erase else ([], ())
         try:
             done = self._forget(path, erase, reason)
         except DiskFull:
@@ -362,6 +370,8 @@ class Memory:
             done = self._forget(path, erase, reason)
         if erase:
             self._swept()
+            self.vault.erased(files)
+            done = replace(done, elsewhere=(*done.elsewhere, *left))
             self._store.settle_erasure()
             self._drain()
         return done
@@ -373,6 +383,17 @@ class Memory:
             if not self._store.give_room():
                 raise
             self._store.sweep()
+    def _files_behind(self, path: str) -> tuple[list[str], tuple[str, ...]]:
+        """The vault's files whose documents go with a path, and where else in the vault its text stays."""
+        ns = self.namespace
+        documents = self._store.documents(ns, below=path.rstrip("/"), limit=1_000_000) if path.startswith("/") else []
+        files = [file for document in documents if (file := self.vault.file_of(document))]
+        node = None if documents else self._store.node(ns, path)
+        holder = self._store.document_by_id(ns, node.document) if node else None
+        file = self.vault.file_of(holder) if holder else None
+        kept = (f"the file {file!r}: take the part out there too",) if file else ()
+        in_git = (files or file) and self.vault.history.state() == "own"
+        return files, (*kept, "the vault's git history") if in_git else kept
 
     def _forget(self, path: str, erase: bool, reason: str) -> Forgotten:
         if is_record(path):
@@ -647,6 +668,40 @@ class Memory:
         """`restore` for a home that may be too damaged to be opened, or not be there at all."""
         settings = load(dict(os.environ) if environ is None else environ, home=home, namespace=namespace)
         return _restored(settings, Path(source), reason, lambda: None, {})
+
+
+class _VaultDoor:
+    """How the vault reaches capture: neither knows the other."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def take(self, page: Page) -> Receipt:
+        memory, ns = self._memory, self._memory.namespace
+        human = page.origin == "human-file"
+        note = Note(
+            text=page.text, title=page.title, kind=page.kind, at=page.at, source=page.source, origin=page.origin,
+            actor="human" if human else page.origin, path=page.path, was=page.was,
+        )  # fmt: skip
+        receipt = memory._intake.remember(ns, note)
+        if receipt.path is not None:
+            memory._forgetting.restore(ns, receipt.path, reason=GONE, actor="human", origin="human-file")
+        return receipt
+
+    def hide(self, source: str) -> None:
+        memory, ns = self._memory, self._memory.namespace
+        document = memory._store.document_by_source(ns, source)
+        if document is not None and memory._store.row(ns, "visibility", (document.path,)) is None:
+            memory._forgetting.forget(ns, document.path, reason=GONE, actor="human", origin="human-file")
+
+    def settle(self) -> None:
+        self._memory._drain()
+
+
+def _vault_folder(settings: Settings) -> Path:
+    if settings.namespace == settings.vault.namespace:
+        return settings.home / Path(settings.vault.folder or "vault").expanduser()
+    return settings.home / "vaults" / session_slug(settings.namespace)
 
 
 def _clock(settings: Settings) -> Clock:

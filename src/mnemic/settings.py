@@ -139,6 +139,20 @@ class RotateSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VaultSettings:
+    """`[vault]`: where the Markdown files are, and what may be done with git."""
+
+    folder: str = ""
+    """Else `vault` in the home; `~` and paths relative to the home are understood."""
+    namespace: str = "default"
+    """Whose memory that folder is; every other namespace has a folder of its own below `vaults`."""
+    git: str = "own"
+    """own: a repository that mnemic makes; any: commit also into one of yours around it; off."""
+    folders: dict[str, str] = field(default_factory=dict)
+    """Type of card → its folder, e.g. `contact = "cards/people"`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that can be set."""
 
@@ -153,6 +167,7 @@ class Settings:
     llm: LlmSettings = field(default_factory=LlmSettings)
     decay: DecaySettings = field(default_factory=DecaySettings)
     rotate: RotateSettings = field(default_factory=RotateSettings)
+    vault: VaultSettings = field(default_factory=VaultSettings)
 
 
 def load(
@@ -178,10 +193,11 @@ def load(
         llm=_section(LlmSettings, parts.pop("llm", {}), "llm"),
         decay=_decay(parts.pop("decay", {})),
         rotate=_section(RotateSettings, parts.pop("rotate", {}), "rotate"),
+        vault=_section(VaultSettings, parts.pop("vault", {}), "vault"),
     )
     if parts:
         raise BadInput(f"mnemic.toml: unknown {sorted(parts)[0]!r}; known are namespace, embed, capture, recall,"
-                       " llm, decay, rotate")
+                       " llm, decay, rotate, vault")
     settings = replace(
         settings, embed=_from_environment(settings.embed, environ), llm=_llm_from_environment(settings.llm, environ)
     )
@@ -238,6 +254,8 @@ def _section(kind: type[T], values: Any, name: str) -> T:
             raise BadInput(f"mnemic.toml: {name}.{key} = {value!r} is not of the right kind ({known[key].type})")
     if name == "embed" and values.get("embedder", "hashing") not in get_args(EmbedderName):
         raise BadInput(f"mnemic.toml: embed.embedder {values['embedder']!r} is unknown: hashing, onnx or http")
+    if name == "vault" and values.get("git", "own") not in ("own", "any", "off"):
+        raise BadInput(f"mnemic.toml: vault.git {values['git']!r} is unknown: own, any or off")
     return kind(**values)
 
 
@@ -266,6 +284,8 @@ def _fits(value: Any, annotation: str) -> bool:
         return isinstance(value, int) and not isinstance(value, bool) and value >= 0
     if annotation.startswith("float"):
         return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    if annotation.startswith("dict"):
+        return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
     return isinstance(value, str)
 
 

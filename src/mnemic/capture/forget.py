@@ -22,7 +22,7 @@ from mnemic.ledger.record import digest, erasure_mac
 from mnemic.ledger.served import checked
 from mnemic.lifecycle import Rotation
 from mnemic.models.document import Document, Message, Node
-from mnemic.models.event import Actor, Change, Draft, Event, Row
+from mnemic.models.event import Actor, Change, Draft, Event, Origin, Row
 from mnemic.models.receipt import Forgotten
 from mnemic.store import Store, Transaction
 from mnemic.text.tree import slug
@@ -53,18 +53,31 @@ class Forgetting:
         self._store, self._ledger, self._intake, self._clock = store, ledger, intake, clock
         self._rotation = Rotation(store, ledger, clock)
 
-    def forget(self, ns: str, path: str, *, reason: str, actor: Actor = "user") -> Forgotten:
+    def forget(
+        self, ns: str, path: str, *, reason: str, actor: Actor = "user", origin: Origin = "user"
+    ) -> Forgotten:
         """Hide a document, a node or a whole folder from recall. Raises NotFound."""
         documents, node = self._named(ns, path)
         before = self._store.row(ns, "visibility", (path,))
         row = {"path": path, "forgotten_at": to_ms(self._clock.now()), "reason": reason}
         target = f"document:{documents[0].id}" if node or len(documents) == 1 else f"folder:{documents[0].id}"
         change = Change("visibility", (path,), before, row)
-        draft = Draft("forget", target, actor, "user", reason, (change,), {"path": path})
+        draft = Draft("forget", target, actor, origin, reason, (change,), {"path": path})
         with self._store.write(ns) as tx:
             event = self._ledger.record(tx, ns, draft)
         self._ledger.committed(ns, event)
         return Forgotten(path, False, len(documents), event.seq)
+
+    def restore(self, ns: str, path: str, *, reason: str, actor: Actor, origin: Origin) -> None:
+        """Show a document again that was hidden for `reason`; one that was hidden for another stays so."""
+        with self._store.write(ns) as tx:
+            document, row = self._store.document(ns, path), tx.row("visibility", (path,))
+            if document is None or row is None or row["reason"] != reason:
+                return
+            change = Change("visibility", (path,), row, None)
+            draft = Draft("restore", f"document:{document.id}", actor, origin, "", (change,), {"path": path})
+            event = self._ledger.record(tx, ns, draft)
+        self._ledger.committed(ns, event)
 
     def erase(self, ns: str, path: str, *, reason: str, actor: Actor = "user") -> Forgotten:
         """Remove a document, a message, a part of a text, or all documents of a folder, for good.
@@ -186,7 +199,7 @@ class Forgetting:
         """Keys of a table's rows that the entries still speak of."""
         keys: set[tuple[str | int, ...]] = set()
         for event in self._ledger.events(ns):
-            if event.op in ("forget", "undo", "erase") and event.payload is not None:
+            if event.op in ("forget", "restore", "revise", "undo", "erase") and event.payload is not None:
                 keys |= {change.key for change in changes_of(event.payload) if change.table == table}
         return keys
 

@@ -8,6 +8,7 @@ After the commit the text is durable and found by words. Vectors follow through 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -54,6 +55,10 @@ class Note:
     actor: Actor = "user"
     op_id: str | None = None
     allow_erased: bool = False
+    path: str = ""
+    """The path it should have; else its kind and title make one. A document of the same source moves there."""
+    was: str | None = None
+    """The source it was read from before it was moved."""
 
 
 class Intake:
@@ -135,13 +140,14 @@ class Intake:
         return None
 
     def _store_note(self, tx: Transaction, ns: str, note: Note, clean: Cleaned, title: str) -> tuple[Event, Receipt]:
-        before = self._store.document_by_source(ns, note.source) if note.source else None
+        source = note.was or note.source
+        before = self._store.document_by_source(ns, source) if source else None
         _check_hot(before)
         now = self._now()
         text_id = tx.allocate("texts")
         document = Document(
             id=before.id if before else tx.allocate("documents"),
-            path=before.path if before else self.free_path(ns, f"/{FOLDERS.get(note.kind, note.kind)}/{slug(title)}"),
+            path=self._place(ns, note, title, before),
             kind=note.kind,
             title=title,
             context=note.context,
@@ -155,16 +161,34 @@ class Intake:
             recorded_at=now,
             shelf="hot",
         )
-        change = Change("documents", (document.path,), asdict(before) if before else None, asdict(document))
         draft = Draft(
             "revise" if before else "remember", f"document:{document.id}", note.actor, note.origin,
-            changes=(change,), note={"path": document.path, "redacted": clean.redacted},
+            changes=tuple(self._changes(ns, before, document)), note={"path": document.path, "redacted": clean.redacted},
         )  # fmt: skip
         event = self._ledger.record(tx, ns, draft)
         tx.add_text(text_id, document.id, clean.text)
         ids = tx.replace_nodes(document.id, note_nodes(document, clean.text))
         tx.enqueue(document.id, now)
         return event, Receipt("stored", document.path, len(ids), clean.redacted, None, note.op_id, event.seq)
+
+    def _place(self, ns: str, note: Note, title: str, before: Document | None) -> str:
+        wanted = note.path or (before.path if before else f"/{FOLDERS.get(note.kind, note.kind)}/{slug(title)}")
+        if before and (before.path == wanted or re.fullmatch(re.escape(wanted) + r"~\d+", before.path)):
+            return before.path
+        return self.free_path(ns, wanted)
+
+    def _changes(self, ns: str, before: Document | None, document: Document) -> list[Change]:
+        """From one row of a document to the next; where it moves, what hides it moves along."""
+        if before is None or before.path == document.path:
+            return [Change("documents", (document.path,), asdict(before) if before else None, asdict(document))]
+        changes = [
+            Change("documents", (before.path,), asdict(before), None),
+            Change("documents", (document.path,), None, asdict(document)),
+        ]
+        if hidden := self._store.row(ns, "visibility", (before.path,)):
+            changes.append(Change("visibility", (before.path,), hidden, None))
+            changes.append(Change("visibility", (document.path,), None, {**hidden, "path": document.path}))
+        return changes
 
     def free_path(self, ns: str, wanted: str) -> str:
         """The wanted path, or its first twin that no document has and that was not forgotten."""

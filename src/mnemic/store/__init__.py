@@ -14,6 +14,7 @@ from mnemic.store.base import (
     Said,
     Store,
     Transaction,
+    VaultFile,
     VectorRow,
 )
 from mnemic.store.sqlite import SqliteStore, open_sqlite
@@ -28,6 +29,7 @@ __all__ = [
     "SqliteStore",
     "Store",
     "Transaction",
+    "VaultFile",
     "VectorRow",
     "open_sqlite",
 ]

@@ -138,6 +138,35 @@ class CodeBlock:
     codes: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class VaultFile:
+    """What is known of a note in the vault since it was last read."""
+
+    path: str
+    """Relative to the vault, with `/`."""
+    key: str
+    """Under which links find it."""
+    state: str
+    """kept, empty (and maybe only half saved), refused, writing (by us), gone (and not yet in git)."""
+    mtime_ns: int
+    ctime_ns: int
+    size: int
+    """-1: it may have changed without a trace in its times, so it is read again."""
+    inode: int
+    digest: str
+    """SHA-256 of its bytes."""
+    intent: str
+    """Digest of what mnemic was about to write; a file that has it was not written by a person."""
+    origin: str
+    kind: str
+    type: str
+    description: str
+    status: str
+    committed: int
+    why: str
+    """Why it was refused."""
+
+
 class Transaction(Protocol):
     """One atomic write to the hot shelf of one namespace."""
 
@@ -199,6 +228,18 @@ class Transaction(Protocol):
     def put_coder(self, embedder: int, count: int, coder: bytes) -> None: ...
 
     def put_edges(self, rows: Sequence[tuple[int, int, str, float]]) -> None: ...
+
+    def put_vault_file(self, row: VaultFile) -> None: ...
+
+    def drop_vault_file(self, path: str) -> None: ...
+
+    def put_vault_links(self, path: str, rows: Sequence[tuple[str, str, str, str]]) -> None:
+        """Put a note's links in place of those before: (key, target, heading, alias) in order."""
+        ...
+
+    def put_vault_rename(self, path: str, target: str | None) -> None:
+        """Note that a note is being renamed, with its links; without a target: that it is done."""
+        ...
 
     def erase_document(self, document: int, macs: Sequence[str], at: int) -> list[int]:
         """Remove a document's texts, tree, vectors, operations and the payloads of its events.
@@ -343,6 +384,20 @@ class Store(Protocol):
         ...
 
     def event(self, ns: str, seq: int) -> Event | None: ...
+
+    # the vault
+    def vault_files(self, ns: str, *, below: str = "") -> list[VaultFile]: ...
+
+    def vault_file(self, ns: str, path: str) -> VaultFile | None: ...
+
+    def vault_named(self, ns: str, key: str) -> list[str]: ...
+
+    def vault_links(self, ns: str, *, key: str | None = None, path: str | None = None
+                    ) -> list[tuple[str, str, str, str]]: ...  # fmt: skip
+
+    def vault_uncommitted(self, ns: str) -> list[tuple[str, str]]: ...
+
+    def vault_renames(self, ns: str) -> list[tuple[str, str]]: ...
 
     # derived
     def node(self, ns: str, path: str) -> Node | None: ...

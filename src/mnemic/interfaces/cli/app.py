@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.errors import BadInput, MnemicError
-from mnemic.interfaces.cli import experience, lifecycle, render, semantic
+from mnemic.interfaces.cli import experience, lifecycle, render, semantic, vault
 from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, milliseconds, moment, opened, read, stdin
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ app.add_typer(ledger_app, name="ledger")
 semantic.register(app)
 experience.register(app)
 lifecycle.register(app)
+vault.register(app)
 
 
 @app.callback()

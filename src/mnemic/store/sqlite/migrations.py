@@ -192,6 +192,23 @@ CREATE TABLE strays(
   ns INTEGER NOT NULL, document INTEGER NOT NULL, shelf TEXT NOT NULL, PRIMARY KEY(ns, document, shelf)) WITHOUT ROWID;
 """
 
+VAULT = """
+-- What is known of the files of the vault; derived: without it the next sync reads every file again.
+CREATE TABLE vault_files(
+  ns INTEGER NOT NULL, path TEXT NOT NULL, key TEXT NOT NULL, state TEXT NOT NULL, mtime_ns INTEGER NOT NULL,
+  ctime_ns INTEGER NOT NULL, size INTEGER NOT NULL, inode INTEGER NOT NULL, digest TEXT NOT NULL, intent TEXT NOT NULL,
+  origin TEXT NOT NULL, kind TEXT NOT NULL, type TEXT NOT NULL, description TEXT NOT NULL, status TEXT NOT NULL,
+  committed INTEGER NOT NULL, why TEXT NOT NULL, PRIMARY KEY(ns, path)) WITHOUT ROWID;
+CREATE INDEX vault_files_key ON vault_files(ns, key);
+CREATE INDEX vault_files_uncommitted ON vault_files(ns) WHERE committed=0;
+CREATE TABLE vault_links(
+  ns INTEGER NOT NULL, path TEXT NOT NULL, place INTEGER NOT NULL, key TEXT NOT NULL, target TEXT NOT NULL,
+  heading TEXT NOT NULL, alias TEXT NOT NULL, PRIMARY KEY(ns, path, place)) WITHOUT ROWID;
+CREATE INDEX vault_links_key ON vault_links(ns, key);
+-- A rename that is going on: after a kill it is finished.
+CREATE TABLE vault_renames(ns INTEGER NOT NULL, path TEXT NOT NULL, target TEXT NOT NULL, PRIMARY KEY(ns, path)) WITHOUT ROWID;
+"""
+
 Step = Callable[[apsw.Connection], None]
 
 
@@ -213,7 +230,11 @@ def _fourth(db: apsw.Connection) -> None:
     db.execute(FOURTH)
 
 
-STEPS: list[Step] = [_first, _second, _third, _fourth]
+def _vault(db: apsw.Connection) -> None:
+    db.execute(VAULT)
+
+
+STEPS: list[Step] = [_first, _second, _third, _fourth, _vault]
 VERSION = len(STEPS)
 
 

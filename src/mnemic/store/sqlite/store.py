@@ -15,14 +15,15 @@ import apsw
 
 from mnemic.errors import Conflict, Damaged, DiskFull, StoreError
 from mnemic.models.event import Change, Event, Head, Row
-from mnemic.store.base import CodeBlock, NewNode, VectorRow
+from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
 from mnemic.store.schema import TRUTH
-from mnemic.store.sqlite import backups, checks, events, migrations, moves, nodes, reserve, truth, vectors
+from mnemic.store.sqlite import backups, checks, events, migrations, moves, nodes, reserve, truth, vault, vectors
 from mnemic.store.sqlite.connection import RESTORE, Database, connect, translated
 from mnemic.store.sqlite.documents import Documents
 from mnemic.store.sqlite.events import Events
 from mnemic.store.sqlite.nodes import Nodes
 from mnemic.store.sqlite.shelves import in_list
+from mnemic.store.sqlite.vault import VaultFiles
 from mnemic.store.sqlite.vectors import Vectors
 from mnemic.text.tokens import tokenizer
 
@@ -151,6 +152,21 @@ class SqliteTransaction:
             [(*row, self._space, row[0], row[1]) for row in rows],
         )
 
+    def put_vault_file(self, row: VaultFile) -> None:
+        vault.put(self._db, self._space, row)
+
+    def drop_vault_file(self, path: str) -> None:
+        vault.drop(self._db, self._space, path)
+
+    def put_vault_links(self, path: str, rows: Sequence[tuple[str, str, str, str]]) -> None:
+        vault.put_links(self._db, self._space, path, rows)
+
+    def put_vault_rename(self, path: str, target: str | None) -> None:
+        """Note a rename that begins; without a target: that it is done."""
+        self._db.execute("DELETE FROM vault_renames WHERE ns=? AND path=?", (self._space, path))
+        if target is not None:
+            self._db.execute("INSERT INTO vault_renames VALUES(?,?,?)", (self._space, path, target))
+
     def erase_texts(self, text_ids: Sequence[int], macs: Sequence[str], at: int) -> None:
         """Remove texts and leave their keyed digests, so that a replayed transcript cannot bring them back."""
         self._db.execute(f"DELETE FROM texts WHERE ns=? AND id IN ({in_list(text_ids)})", (self._space,))
@@ -198,7 +214,7 @@ def _made(receipt: dict[str, Any]) -> set[int]:
     return {row["seq"] for row in (receipt, *receipt.get("receipts", ())) if row.get("seq")}
 
 
-class SqliteStore(Documents, Nodes, Events, Vectors):
+class SqliteStore(Documents, Nodes, Events, Vectors, VaultFiles):
     """A home's rows in three SQLite files. Safe to use from several threads and several processes."""
 
     def __init__(self, folder: Path) -> None:

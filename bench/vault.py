@@ -1,0 +1,307 @@
+"""What a vault costs and whether it loses anything: `python -m bench.vault`.
+
+    python -m bench.vault [--notes 10000] [--folder DIR] [--rounds 1000] [--seed 1] [--part sync …] [--json]
+
+Three parts. *Sync*: a copy of `--folder`, or a generated vault with hostile names, is synced twice; a note is edited,
+one is renamed, and every byte that was not meant to change is compared. *Links*: as many cards, all links and maps made
+anew, then one card changed. *Interleavings*: a person's saves (in place, atomic, renamed, deleted) fall between and
+into our writes, at a random call to the disk; every text that a person saved last must be there afterwards, in its
+place or beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mnemic.errors import MnemicError
+from mnemic.memory import Memory
+from mnemic.vault.files import Disk, Folder, is_side_file, sha256
+from mnemic.vault.history import History
+
+PARTS = ("sync", "links", "interleavings")
+HOSTILE = ("Zoe\u0308", "CON", "a b  c", "emoji 🧠", "quote'\"s", "semi;colon", "hash#tag", "tab\tname", "line\nbreak", "x" * 180,
+           "-dash", "~tilde", "$HOME", "%41", "中文笔记", "עברית", "trailing ", "dots...", "[brackets]", "pipe|name")  # fmt: skip
+
+
+@dataclass(slots=True)
+class Figures:
+    """What was measured; seconds. Everything from `changed_bytes` on should be empty."""
+
+    notes: int = 0
+    first: float = 0.0
+    second: float = 0.0
+    second_did: int = 0
+    one_edit: float = 0.0
+    rename: float = 0.0
+    rewritten: int = 0
+    cards: int = 0
+    cards_unchanged: float = 0.0
+    """A sync of that many cards of which none has changed."""
+    rebuild: float = 0.0
+    """All links and maps made anew."""
+    one_card: float = 0.0
+    """One card taken in: its text, its links, its map; without git."""
+    one_card_commit: float = 0.0
+    """The same with the commit."""
+    one_card_links: float = 0.0
+    """Links and backlinks of one card."""
+    rounds: int = 0
+    retried: int = 0
+    """Writes of ours that met a person's save."""
+    beside: int = 0
+    changed_bytes: list[str] = field(default_factory=list)
+    lost: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+
+def generate(root: Path, count: int, seed: int) -> None:
+    """Notes with frontmatter of every kind, links, CRLF, BOM and names that break tools."""
+    dice = random.Random(seed)
+    for number in range(count):
+        lead = HOSTILE[number] if number < len(HOSTILE) else f"Note {number}"
+        folder = root / dice.choice(("cards/people", "cards/projects", "ideas", "ideas/deep/er", "articles"))
+        folder.mkdir(parents=True, exist_ok=True)
+        newline = dice.choice(("\n", "\n", "\r\n"))
+        head = ["---", "# a comment", "type: contact", f"description: about {number}", "tags: [a, b]", "odd:  'kept'", "---"]
+        body = [f"# {lead.split(chr(10))[0]}", "", f"Text {number} of word{number} and [[Note {dice.randrange(count)}|shown]].",
+                f"See [[Note {dice.randrange(count)}#Heading]] `[[Note 1]]`."]  # fmt: skip
+        text = newline.join([*(head if number % 3 else []), *body, ""])
+        data = (b"\xef\xbb\xbf" if number % 11 == 0 else b"") + text.encode()
+        (folder / f"{lead}.md").write_bytes(data)
+    (root / "ideas" / "long line.md").write_text("word " * min(1_000_000, count * 1_000) + "[[Note 1]]")
+    os.symlink("/etc/passwd", root / "ideas" / "link.md")
+    os.mkfifo(root / "ideas" / "pipe.md")
+
+
+def snapshot(root: Path) -> dict[str, str]:
+    """Digests of every regular file that is the user's."""
+    found = {}
+    for folder, names, files in os.walk(root):
+        names[:] = [name for name in names if name != ".git"]
+        for name in files:
+            file = Path(folder) / name
+            if file.is_file() and not file.is_symlink():
+                found[str(file.relative_to(root))] = sha256(file.read_bytes())
+    return found
+
+
+def timed(act: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = act()
+    return time.perf_counter() - start, result
+
+
+class Unindexed(Memory):
+    """Without vectors and similar edges, which `bench.scale` measures: what is left is the vault's own cost."""
+
+    def _drain(self) -> None:
+        return None
+
+
+def _open(work: Path) -> Memory:
+    return Unindexed.open(work / "home", environ={"MNEMIC_CONFIG": str(work / "config")})
+
+
+def sync(work: Path, source: Path | None, count: int, seed: int, figures: Figures) -> None:
+    """Sync a vault twice, change one note, rename one, and compare all bytes."""
+    root = work / "home" / "vault"
+    root.parent.mkdir(parents=True)
+    if source:
+        shutil.copytree(source, root, symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    else:
+        root.mkdir()
+        generate(root, count, seed)
+    before = snapshot(root)
+    with _open(work) as memory:
+        figures.first, report = timed(memory.vault.sync)
+        figures.notes = len(report.new)
+        figures.problems += [f"{path}: {why}" for path, why in report.skipped.items() if "symlink" not in why
+                             and "regular" not in why]  # fmt: skip
+        settle = memory.vault.sync()  # what was written just before the first sync is read once more
+        figures.problems += [f"second sync: {path}" for path in settle.new + settle.edited]
+        figures.second, report = timed(memory.vault.sync)
+        figures.second_did = len(report.new) + len(report.edited) + len(report.moved) + len(report.deleted)
+        _compare(before, snapshot(root), set(), figures)
+        target = _linked(memory)
+        with open(root / target, "ab") as handle:
+            handle.write(b"\none more line")
+        figures.one_edit, _ = timed(memory.vault.sync)
+        before = snapshot(root)
+        figures.rename, done = timed(lambda: memory.cards.rename(target, "A Name Of Its Own"))
+        figures.rewritten = len(done["rewritten"])
+        _compare(before, snapshot(root), {target, done["path"], *done["rewritten"]}, figures)
+        if not memory.verify().ok:
+            figures.problems.append("the ledger does not verify")
+
+
+def _linked(memory: Memory) -> str:
+    """The note that most others link to."""
+    graph, paths = memory.vault.graph(), [row.path for row in memory.vault.known()]
+    return max(paths, key=lambda path: len(graph.back.get(path, ())))
+
+
+def _compare(before: dict[str, str], after: dict[str, str], meant: set[str], figures: Figures) -> None:
+    for path, digest in before.items():
+        if path not in meant and not path.startswith("moc/") and after.get(path) != digest:
+            figures.changed_bytes.append(path)
+
+
+def links(work: Path, count: int, figures: Figures) -> None:
+    """Make all links and maps of `count` cards anew, then those of one."""
+    root = work / "home" / "vault"
+    for number in range(count):
+        file = root / f"cards/{('people', 'projects', 'places')[number % 3]}/Card {number}.md"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        near = " ".join(f"[[Card {(number * 7 + step) % count}]]" for step in range(5))
+        file.write_text(f"---\ntype: contact\ndescription: card {number}\ntags: [a, b]\nstatus: active\n---\n{near}\n")
+    with _open(work) as memory:
+        figures.cards = len(memory.vault.sync().new)
+        figures.rebuild, done = timed(memory.vault.rebuild)
+        if done["links"] != count * 5:
+            figures.problems.append(f"{done['links']} links instead of {count * 5}")
+        memory.vault.sync()
+        figures.cards_unchanged, _ = timed(memory.vault.sync)
+        figures.one_card_commit = _one_card(memory, root, range(4))
+        memory.vault.history = History(memory.vault.root, "off")
+        figures.one_card = _one_card(memory, root, range(4, 13))
+        figures.one_card_links, _ = timed(lambda: memory.vault.links_of("cards/people/Card 3.md"))
+
+
+def _one_card(memory: Memory, root: Path, numbers: Sequence[int]) -> float:
+    """The median over some cards, each saved with one link more and taken in: text, links, map."""
+    times = []
+    for number in numbers:
+        path = f"cards/people/Card {number * 3}.md"
+        with open(root / path, "a") as handle:
+            handle.write(f"now to [[Card {number + 50}]]")
+        with memory.vault.alone() as tick:
+            start = time.perf_counter()
+            memory.vault.read_back([path], tick, "one")
+            times.append(time.perf_counter() - start)
+    return sorted(times)[len(times) // 2]
+
+
+class Meddling(Disk):
+    """A disk on which a person saves at the n-th call of ours."""
+
+    def __init__(self) -> None:
+        self.calls = -1
+        self.act: Callable[[], None] = lambda: None
+
+    def _step(self) -> None:
+        if self.calls == 0:
+            self.act()
+        self.calls -= 1
+
+    def __getattribute__(self, name: str) -> Any:
+        found = object.__getattribute__(self, name)
+        if name in ("make", "write", "fsync", "link", "rename", "exchange", "unlink"):
+            object.__getattribute__(self, "_step")()
+        return found
+
+
+def interleave(work: Path, rounds: int, seed: int, figures: Figures) -> None:
+    """A person's saves fall into our writes: what they saved last must be there, in its place or beside it."""
+    dice = random.Random(seed)
+    disk = Meddling()
+    folder = Folder(work / "meddled", disk)
+    file = folder.root / "note.md"
+    for number in range(rounds):
+        figures.rounds += 1
+        disk.calls = -1
+        shutil.rmtree(folder.root, ignore_errors=True)
+        base = f"base {number}\n".encode()
+        was = folder.create("note.md", base).digest
+        theirs = f"a person's text {number}\n".encode()
+        way = dice.choice(("in place", "append", "atomic", "renamed", "deleted"))
+        saved: dict[str, bytes] = {}
+        disk.calls, disk.act = dice.randrange(9), _save(way, file, theirs, base, saved)
+        try:
+            if dice.random() < 0.5:
+                folder.update("note.md", lambda data: data + b"ours\n")
+            else:
+                folder.put("note.md", b"ours, whole\n", was)
+        except MnemicError:
+            pass
+        disk.calls = -1
+        for name in os.listdir(folder.root):
+            if is_side_file(name):
+                folder.sweep(name)
+        texts = [(folder.root / name).read_bytes() for name in os.listdir(folder.root)]
+        if saved:
+            figures.retried += 1
+            wanted = saved["text"]
+            if not any(text.startswith(wanted) for text in texts) and way != "deleted":
+                figures.lost.append(f"round {number}: {way}: {texts}")
+            figures.beside += len(texts) > 1
+        elif not texts:
+            figures.lost.append(f"round {number}: nothing is there")
+
+
+def _save(way: str, file: Path, theirs: bytes, base: bytes, saved: dict[str, bytes]) -> Callable[[], None]:
+    def act() -> None:
+        try:
+            if way == "append":
+                with open(file, "ab") as handle:
+                    handle.write(theirs)
+                saved["text"] = file.read_bytes()
+            elif way == "in place":
+                with open(file, "r+b") as handle:
+                    handle.truncate()
+                    handle.write(theirs)
+                saved["text"] = theirs
+            elif way == "atomic":
+                side = file.with_name("editor.tmp")
+                side.write_bytes(theirs)
+                os.replace(side, file)
+                saved["text"] = theirs
+            elif way == "renamed":
+                held = file.read_bytes()
+                os.rename(file, file.with_name("moved.md"))
+                saved["text"] = held
+            else:
+                file.unlink()
+                saved["text"] = b""
+        except FileNotFoundError:
+            return
+
+    return act
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--notes", type=int, default=10_000)
+    parser.add_argument("--folder", type=Path, help="a vault to copy instead of generating one")
+    parser.add_argument("--rounds", type=int, default=1_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    figures = Figures()
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        if "sync" in options.part:
+            sync(work / "sync", options.folder, options.notes, options.seed, figures)
+        if "links" in options.part:
+            links(work / "links", options.notes, figures)
+        if "interleavings" in options.part:
+            interleave(work, options.rounds, options.seed, figures)
+    if options.json:
+        print(json.dumps(asdict(figures), ensure_ascii=False))
+    else:
+        for name, value in asdict(figures).items():
+            print(f"{name:15} {value if not isinstance(value, float) else round(value, 4)}")
+
+
+if __name__ == "__main__":
+    main()
