@@ -68,8 +68,8 @@ class RecallSettings:
     nodes: int = 6
     chars: int = 4_000
     node_chars: int = 900
-    mode: str = "normal"
-    """Which tiers are asked: heartbeat, normal, deep or creative (001 §2.4)."""
+    mode: str | None = None
+    """Which tiers are asked: heartbeat, normal, deep or creative (001 §2.4); else normal, and more where nothing fits."""
     reranker: str | None = None
     """A folder with the model.onnx and tokenizer.json of a cross-encoder, or a hub name."""
     rerank_seconds: float = 1.0

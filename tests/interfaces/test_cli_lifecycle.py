@@ -30,7 +30,8 @@ def run(tmp_path: Path) -> Run:
 def test_use_and_modes(run: Run) -> None:
     run("2026-01-01", "remember", "The kiln fires at noon.", "--title", "Kiln")
     later = "2026-03-10"
-    assert run(later, "recall", "kiln")["hits"] == []
+    assert run(later, "recall", "kiln", "--mode", "normal")["hits"] == []
+    assert run(later, "recall", "kiln")["hits"][0]["tier"] == "archive"
     assert run(later, "recall", "kiln", "--mode", "deep")["hits"][0]["tier"] == "archive"
     drawn = run(later, "recall", "anything", "--mode", "creative", "--seed", "7")
     assert [hit["path"] for hit in drawn["hits"]] == [KILN]

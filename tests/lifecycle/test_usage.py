@@ -123,7 +123,9 @@ def test_each_mode_asks_its_tiers(memory: Memory, clock: FixedClock, days: int, 
     memory.remember("The walrus naps.")
     assert [mode for mode in ("heartbeat", "normal", "deep") if memory.recall("kiln noon", mode=mode).hits] == modes
     if "normal" not in modes:
-        assert "--mode deep" in (memory.recall("kiln noon").reason or "")
+        assert "--mode deep" in (memory.recall("kiln noon", mode="normal").reason or "")
+        faded = memory.recall("kiln noon")
+        assert faded.hits and faded.reason == "nothing in use fits; this was not used for some weeks"
         assert memory.recall("kiln noon", scope=Scope(tiers=frozenset({"cold", "archive"}))).hits
 
 
@@ -138,7 +140,7 @@ def test_hidden_memories_do_not_crowd_out_what_may_answer(memory: Memory, clock:
 def test_why_not_names_the_tier(memory: Memory, clock: FixedClock) -> None:
     kiln(memory)
     clock.advance(days=30)
-    (why,) = memory.recall("kiln", why_not=[KILN]).why_not
+    (why,) = memory.recall("kiln", why_not=[KILN], mode="normal").why_not
     assert (why.stage, why.detail) == ("scope", "its tier is cold: ask with --mode deep")
 
 
@@ -223,3 +225,12 @@ def test_tending_can_be_switched_off(tmp_path: Path, clock: FixedClock) -> None:
         assert memory.tend(starting=True)["ran"]
         with pytest.raises(Refused, match="by_hand"):
             memory.rotate()
+
+
+def test_what_was_forgotten_on_purpose_is_not_brought_back_by_finding_nothing(memory: Memory, clock: FixedClock) -> None:
+    kiln(memory)
+    memory.forget(KILN, reason="wrong")
+    clock.advance(days=30)
+    assert memory.recall("kiln noon").hits == ()
+    assert memory.recall("kiln noon", scope=Scope(until=10**14)).hits == ()
+    assert memory.recall("kiln noon", mode="deep").hits

@@ -119,6 +119,8 @@ class _Run:
     """How many times the candidates are taken."""
     refused: dict[str, str] = field(default_factory=dict)
     tiers: frozenset[str] = MODES["normal"]
+    buried: bool = False
+    """Whether what was forgotten on purpose is asked."""
     faded: bool = False
     """Whether memories were left out because of their tier."""
 
@@ -138,19 +140,25 @@ class Recall:
 
     def ask(
         self, ns: str, question: str, *, scope: Scope | None = None, budget: Budget | None = None,
-        scoring: str = "structure", why_not: Sequence[str] = (), mode: str = "normal", draw: int | None = None,
+        scoring: str = "structure", why_not: Sequence[str] = (), mode: str | None = None, draw: int | None = None,
+        wide: bool = False,
     ) -> Answer:  # fmt: skip
         """The best memories for a question, within a budget. Raises BadInput for an unknown scoring or mode only.
 
-        In the mode `creative`, a sample of what has faded instead, the same for the same `draw`.
+        In the mode `creative`, a sample of what has faded instead, the same for the same `draw`. Without a mode it is
+        `normal`; but where a time is named, or nothing in use fits (`wide`), what has faded is asked too. What was
+        forgotten on purpose is asked by `deep` alone.
         """
         if scoring not in SCORINGS:
             raise BadInput(f"scoring {scoring!r} is unknown: {' or '.join(SCORINGS)}")
-        if mode not in MODES:
+        if mode is not None and mode not in MODES:
             raise BadInput(f"mode {mode!r} is unknown: {', '.join(MODES)}")
         now = self._clock.now()
         run = _Run(ns, read(question, now), scope or Scope(), scoring, to_ms(now))
-        run.tiers = MODES[mode] if run.scope.tiers is None else run.scope.tiers
+        run.tiers = MODES[mode or "normal"] if run.scope.tiers is None else run.scope.tiers
+        run.buried = "archive" in run.tiers
+        if mode is None and run.scope.tiers is None and (_dated(run) or wide):
+            run.tiers = MODES["deep"]
         if mode == "creative":
             return self._wander(run, budget or Budget(), run.now if draw is None else draw)
         if not question.strip():
@@ -168,10 +176,14 @@ class Recall:
             _lap(run, "prepare", started)
             # One state of the catalogue for all stages: a document on its way to another shelf is found once.
             with self._store.reading():
-                return self._asked(run, question, budget or Budget(), why_not)
+                answer = self._asked(run, question, budget or Budget(), why_not)
         except StoreError as error:
             run.degraded.append(f"memory cannot be read: {error}")
             return self._answer(run, (), reason=run.degraded[-1])
+        if answer.hits or mode is not None or not run.faded:
+            return answer
+        faded = self.ask(ns, question, scope=scope, budget=budget, scoring=scoring, why_not=why_not, wide=True)
+        return replace(faded, reason="nothing in use fits; this was not used for some weeks") if faded.hits else answer
 
     def _stands(self, ns: str, path: str) -> bool:
         return any(self._store.nodes_within(ns, below=path, limit=1, shelf=shelf) for shelf in SHELVES)
@@ -314,7 +326,7 @@ class Recall:
 
     def _without(self, run: _Run, shelf: str) -> Ids:
         """The nodes of what was forgotten: they must not crowd out what may answer."""
-        return NONE if "archive" in run.tiers else self._forgotten_nodes(run, shelf)
+        return NONE if run.buried else self._forgotten_nodes(run, shelf)
 
     def _forgotten_nodes(self, run: _Run, shelf: str) -> Ids:
         paths = sorted(path for path, at in run.forgotten.items() if at <= _moment(run))
@@ -425,7 +437,7 @@ class Recall:
     def _hidden(self, run: _Run, item: Found) -> str | None:
         forgotten = self._forgotten_by(run, item.path)
         if forgotten is not None:
-            return None if "archive" in run.tiers else f"it was forgotten ({forgotten})"
+            return None if run.buried else f"it was forgotten ({forgotten})"
         tier = self._tier(run, item)
         return None if tier in run.tiers else f"its tier is {tier}: ask with --mode deep"
 
@@ -658,6 +670,11 @@ class Recall:
 
 def _part(item: Found, body: str | None) -> str:
     return (body or "")[item.start : item.reach].strip()
+
+
+def _dated(run: _Run) -> bool:
+    """Whether a time is named, by the scope or by the question."""
+    return run.query.when is not None or (run.scope.since, run.scope.until, run.scope.as_of) != (None,) * 3
 
 
 def _narrowed(scope: Scope, query: Query) -> Scope:
