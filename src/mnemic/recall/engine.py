@@ -119,6 +119,8 @@ class _Run:
     """How many times the candidates are taken."""
     refused: dict[str, str] = field(default_factory=dict)
     tiers: frozenset[str] = MODES["normal"]
+    ageless: bool = False
+    """Whether tiers do not matter."""
     faded: bool = False
     """Whether memories were left out because of their tier."""
 
@@ -151,6 +153,8 @@ class Recall:
         now = self._clock.now()
         run = _Run(ns, read(question, now), scope or Scope(), scoring, to_ms(now))
         run.tiers = MODES[mode] if run.scope.tiers is None else run.scope.tiers
+        # What was known at a moment was known in whatever tier.
+        run.ageless = run.scope.as_of is not None and run.scope.tiers is None and mode == "normal"
         if mode == "creative":
             return self._wander(run, budget or Budget(), run.now if draw is None else draw)
         if not question.strip():
@@ -280,7 +284,7 @@ class Recall:
 
     def _used(self, run: _Run, shelf: str) -> Ids | None:
         """The only nodes that are in the tiers asked; `None` where all are, or too many to name."""
-        if "archive" in run.tiers:
+        if run.ageless or "archive" in run.tiers:
             return None
         since = self._since(run, run.tiers)
         if not self._store.has_unused(run.ns, since):
@@ -427,7 +431,7 @@ class Recall:
         if forgotten is not None:
             return None if "archive" in run.tiers else f"it was forgotten ({forgotten})"
         tier = self._tier(run, item)
-        return None if tier in run.tiers else f"its tier is {tier}: ask with --mode deep"
+        return None if run.ageless or tier in run.tiers else f"its tier is {tier}: ask with --mode deep"
 
     def _forgotten_by(self, run: _Run, path: str) -> str | None:
         """The path that hides a path, or None."""
