@@ -383,6 +383,7 @@ class Memory:
             if not self._store.give_room():
                 raise
             self._store.sweep()
+
     def _files_behind(self, path: str) -> tuple[list[str], tuple[str, ...]]:
         """The vault's files whose documents go with a path, and where else in the vault its text stays."""
         ns = self.namespace

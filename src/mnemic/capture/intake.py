@@ -82,8 +82,9 @@ class Intake:
         if done := self._done(ns, note.op_id, request):
             return done
         event: Event | None = None
-        earlier = self._store.document_by_source(ns, note.source) if note.source else None
-        if earlier and earlier.digest != digest(clean.text):
+        source = note.was or note.source
+        earlier = self._store.document_by_source(ns, source) if source else None
+        if earlier and (note.was is not None or earlier.digest != digest(clean.text)):
             self._rotation.fetch(ns, earlier)
         with self._store.write(ns) as tx:
             # Looked up again under the write lock: another process may have stored the same in between.
