@@ -15,17 +15,18 @@ from mnemic import Memory
 from mnemic.context.shapes import CUT, read
 
 SESSIONS = itertools.count(1)
-words = st.sampled_from(
-    ["we decided to use Postgres because it is safe", "the port is 4711", "ok", "看这里的文件", "a\nb\nc", "TODO: ask Ada", "x" * 40]
-)
-texts = st.builds(lambda word, times: "\n".join([word] * times), words, st.sampled_from([1, 1, 1, 2, 5, 30, 400]))
+words = st.sampled_from([
+    "we decided to use Postgres because it is safe", "the port is 4711", "ok", "看这里的文件", "a\nb\nc", "TODO: ask Ada",
+    "x" * 40,
+])  # fmt: skip
+texts = st.builds(lambda word, times: "\n".join([word] * times), words, st.sampled_from([1, 1, 1, 2, 5, 60]))
 IMAGE = "iVBORw0KGgo" * 50
 
 
 @st.composite
 def chat(draw: st.DrawFn) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = [{"role": "system", "content": draw(texts)}] if draw(st.booleans()) else []
-    for turn in range(draw(st.integers(1, 8))):
+    for turn in range(draw(st.integers(1, 4))):
         text: Any = draw(texts)
         if draw(st.integers(0, 5)) == 0:
             text = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": IMAGE}}]
@@ -43,7 +44,7 @@ def chat(draw: st.DrawFn) -> list[dict[str, Any]]:
 @st.composite
 def anthropic(draw: st.DrawFn) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
-    for turn in range(draw(st.integers(1, 8))):
+    for turn in range(draw(st.integers(1, 4))):
         parts: list[dict[str, Any]] = [{"type": "text", "text": draw(texts)}]
         if draw(st.integers(0, 5)) == 0:
             parts.append({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": IMAGE}})
@@ -64,7 +65,7 @@ def anthropic(draw: st.DrawFn) -> list[dict[str, Any]]:
 @st.composite
 def responses(draw: st.DrawFn) -> list[dict[str, Any]]:
     out: list[dict[str, Any]] = []
-    for turn in range(draw(st.integers(1, 8))):
+    for turn in range(draw(st.integers(1, 4))):
         out.append({"type": "message", "role": "user", "content": [{"type": "input_text", "text": draw(texts)}]})
         for step in range(draw(st.integers(0, 3))):
             names = [f"c{turn}-{step}-{n}" for n in range(draw(st.integers(1, 3)))]
@@ -100,7 +101,7 @@ def user_words(message: Any) -> str:
     content = message.get("content")
     if isinstance(content, str):
         return content
-    return "\n".join(part.get("text", "") for part in content or ())
+    return "\n".join(part["text"] for part in content or () if "text" in part)
 
 
 def latest(messages: list[Any]) -> str:
@@ -108,8 +109,8 @@ def latest(messages: list[Any]) -> str:
     return user_words(found[-1])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(messages=st.one_of(chat(), anthropic(), responses()), window=st.sampled_from([180, 300, 600, 1500, 4000, 12_000]))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(messages=st.one_of(chat(), anthropic(), responses()), window=st.sampled_from([180, 300, 600, 1500, 4000]))
 def test_a_prompt_fits_is_whole_keeps_the_latest_user_message_and_is_stable(
     memory: Memory, messages: list[dict[str, Any]], window: int
 ) -> None:

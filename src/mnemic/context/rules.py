@@ -20,7 +20,8 @@ _WEIGHTS = {"decision": 5.0, "constraint": 4.5, "open": 3.5, "fact": 3.0, "note"
 _SPEAKERS = {"user": 1.0, "assistant": 0.0, "tool": -2.0}
 _DECISION = re.compile(
     r"\b(?:decid\w+|decision|agreed?|chose|chosen|choos\w+|settled|let'?s (?:go|use|keep|do|make)"
-    r"|we(?:'ll| will| shall) (?:use|go|keep|ship)|instead of|rather than|going with|switch(?:ed|ing)? to|because|approved|rejected)\b|决定|選択|选择|因为|因為|決め|に決",
+    r"|we(?:'ll| will| shall) (?:use|go|keep|ship)|instead of|rather than|going with"
+    r"|switch(?:ed|ing)? to|because|approved|rejected)\b|决定|選択|选择|因为|因為|決め|に決",
     re.IGNORECASE,
 )
 _CONSTRAINT = re.compile(

@@ -180,19 +180,19 @@ def units(entries: Sequence[Entry]) -> list[range]:
 def shortened(entry: Entry, tokens: int) -> Entry:
     """The entry with its longest texts cut to whole lines, so that it costs at most `tokens`; as near as can be.
 
-    Calls and thoughts stay as they are; images go only when no text is left to cut, each leaving a note.
+    Calls and thoughts stay as they are. Images go, each leaving a note, where cutting the texts would not be enough.
     """
     raw = copy.deepcopy(dict(entry.raw))
+    if entry.tokens - sum(estimate(holder[key], PROFILE) for holder, key in _slots(raw)) > tokens:
+        _drop_images(raw)
     slots = sorted(_slots(raw), key=lambda slot: -len(slot[0][slot[1]]))
-    over = entry.tokens - tokens
+    over = read(raw).tokens - tokens
     for holder, key in slots:
         if over <= 0:
             break
         before = estimate(holder[key], PROFILE)
         holder[key] = _cut(holder[key], max(0, before - over))
         over -= before - estimate(holder[key], PROFILE)
-    if over > 0:
-        _drop_images(raw)
     return read(raw)
 
 
