@@ -413,7 +413,7 @@ class Memory:
 
         known = self.profile(tokens).frame if tokens else ""
         recall = self.settings.recall
-        answer = self.recall(query, budget=Budget(nodes=TOP_K, chars=recall.chars, node_chars=recall.node_chars))
+        answer = self.recall(query, budget=Budget(nodes=2 * TOP_K, chars=2 * recall.chars, node_chars=recall.node_chars))
         return (frames.parse(known) if known else []), answer
 
     # forgetting

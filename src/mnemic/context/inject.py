@@ -21,6 +21,7 @@ from mnemic.text import frame as frames
 from mnemic.text.tokens import estimate
 
 TOP_K = 5
+"""Twice as many are asked for: what stands in the window already is left out."""
 SECONDS = 5.0
 QUERY_CHARS = 1_000
 """So much of what the user said is searched for: a pasted file is no question."""
@@ -85,9 +86,10 @@ def item_of(hit: Hit) -> frames.Item:
 
 
 def unseen(hits: Sequence[Hit], visible: str) -> list[Hit]:
-    """The hits whose text does not stand in the window."""
+    """The best hits whose text does not stand in the window."""
     window = " ".join(visible.split())
-    return [hit for hit in hits if " ".join(hit.text.split())[:SEEN_CHARS].rstrip("… ") not in window]
+    found = [hit for hit in hits if " ".join(hit.text.split())[:SEEN_CHARS].rstrip("… ") not in window]
+    return found[:TOP_K]
 
 
 def within(items: Sequence[frames.Item], tokens: int, heading: str) -> list[frames.Item]:

@@ -71,17 +71,22 @@ def folded(standing: Sequence[Summary], budget: Budget) -> tuple[list[Summary], 
     while len(mids := [one for one in shown if one.level == "mid"]) >= MERGE_THRESHOLD:
         _merge(shown, mids[:MERGE_BATCH], budget, made)
     while len(longs := [one for one in shown if one.level == "long"]) > 1 and (
-        0 < MAX_LONG < len(longs) or sum(map(cost, longs)) > budget.long
+        0 < MAX_LONG < len(longs) or sum(map(cost, longs)) > long_room(budget)
     ):
         _merge(shown, longs[:2], budget, made)
     return shown, made
+
+
+def long_room(budget: Budget) -> int:
+    """Tokens for longs: their allotment, and what mids leave of theirs, since one fewer than the threshold stand."""
+    return budget.long + budget.mid // MERGE_THRESHOLD
 
 
 def _merge(
     shown: list[Summary], parts: list[Summary], budget: Budget, made: list[tuple[Summary, list[Summary]]]
 ) -> None:
     lines = [line for part in parts for line in rules.parsed(part.text)]
-    longest = budget.long if all(part.level == "long" for part in parts) else budget.long // 2
+    longest = long_room(budget) if all(part.level == "long" for part in parts) else long_room(budget) // 2
     room = min(longest, sum(map(cost, parts)))
     sources = [path for part in parts for path in json.loads(part.sources)]
     long = Summary(
