@@ -230,3 +230,46 @@ def test_the_rules_tell_decisions_limits_open_ends_and_files_apart() -> None:
 def test_what_is_important_enough_never_falls_below_the_floor() -> None:
     assert (round(score(0.3, 75.0), 3), round(score(0.3, 76.0), 3)) == (0.251, 0.249)
     assert never_archived(0.42) and not never_archived(0.41)
+
+
+def test_a_compaction_can_be_undone_and_is_then_made_anew(memory: Memory) -> None:
+    made = memory.window("s", window=1500, retrieve=False).prepare(talk(20))
+    entry = memory.ledger(limit=1)[0]
+    assert entry["op"] == "summarise"
+    memory.undo(entry["seq"])
+    assert memory.window_status()["summaries"]["mid"] + memory.window_status()["summaries"]["long"] < len(made.compacted)
+    assert memory.verify().ok
+    again = memory.window("s", window=1500, retrieve=False).prepare(talk(20))
+    assert [text.startswith("<memory-recall") for text in contents(again.messages)].count(True) == 1
+
+
+def test_a_store_that_cannot_write_leaves_the_prompt_with_its_summary_and_tells(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = memory.window("s", window=1500, retrieve=False)
+
+    def full(*_: object, **__: object) -> Any:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(memory._store, "write", full)
+    made = window.prepare(talk(20))
+    assert DECISION in contents(made.messages)[1]
+    assert made.after <= window.budget.limit
+    assert made.degraded[0] == "originals were not stored: the disk is full"
+    assert any(why.startswith("the summary was not stored") for why in made.degraded)
+
+
+def test_what_cannot_be_summarised_is_left_as_it_was_and_the_prompt_still_fits(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = memory.window("s", window=1500, retrieve=False)
+
+    def broken(session: str) -> Any:
+        raise StoreError("the disk is gone")
+
+    monkeypatch.setattr(window._pyramid, "of", broken)
+    messages = talk(20)
+    made = window.prepare(messages)
+    assert made.degraded[0] == "not summarised, the conversation is as it was: the disk is gone"
+    assert made.after <= window.budget.limit
+    assert all(any(one is other for other in messages) for one in made.messages)

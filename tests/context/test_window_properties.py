@@ -133,5 +133,19 @@ def test_a_prompt_fits_is_whole_keeps_the_latest_user_message_and_is_stable(
     assert made.messages == messages or made.before > context.budget.room or made.injected
 
 
+@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+@given(messages=st.one_of(chat(), responses()), window=st.sampled_from([180, 600, 1500]))
+def test_a_prompt_is_valid_for_the_types_of_the_openai_sdk(
+    memory: Memory, messages: list[dict[str, Any]], window: int
+) -> None:
+    from openai.types.chat import ChatCompletionMessageParam
+    from openai.types.responses import ResponseInputItemParam
+    from pydantic import TypeAdapter
+
+    shape: Any = ResponseInputItemParam if "type" in messages[0] else ChatCompletionMessageParam
+    with memory.window(f"s{next(SESSIONS)}", window=window) as context:
+        TypeAdapter(list[shape]).validate_python(context.prepare(messages).messages)
+
+
 def test_the_ledger_agrees_with_all_the_summaries_that_were_made(memory: Memory) -> None:
     assert memory.verify().ok
