@@ -78,6 +78,8 @@ class _Known:
     after: str = ""
     mark: str | None = None
     """Digest of the talk up to here, if what came before had the digest `after`."""
+    part: str = ""
+    """What it is as a unit of its own; empty until that was asked."""
 
     def chained(self, after: str) -> str:
         if self.mark is None or self.after != after:
@@ -97,7 +99,8 @@ class _Unit:
 
     @property
     def tokens(self) -> int:
-        return sum(entry.tokens for entry in self.entries)
+        entries = self.entries
+        return entries[0].tokens if len(entries) == 1 else sum(entry.tokens for entry in entries)
 
 
 @dataclass(slots=True)
@@ -149,6 +152,7 @@ class ContextWindow:
         self._read: list[_Known] = []
         self._turn: tuple[str, list[Entry]] = ("", [])
         self._frames: dict[str, Entry] = {}
+        self._shown: tuple[list[Summary], frames.Item, Entry] | None = None
 
     def __enter__(self) -> ContextWindow:
         return self
@@ -172,6 +176,8 @@ class ContextWindow:
         before = work.tokens()
         self._turn = (work.session, [entry for unit in work.units[work.latest :] for entry in unit.entries])
         self._put_back(work)
+        if work.talk_tokens() > self.budget.room:
+            _drop_frames(work)
         if work.talk_tokens() > self.budget.room:
             try:
                 self._compact(work)
@@ -213,7 +219,13 @@ class ContextWindow:
         found, mark, frame = list[_Unit](), "", None
         for run in units(entries):
             own = [entries[place] for place in run]
-            part = "pinned" if any(place in pinned for place in run) else self._part(own)
+            first = self._read[run[0]]
+            if len(run) > 1:
+                part = "talk"
+            else:
+                part = first.part = first.part or self._part(own[0])
+            if pinned and any(place in pinned for place in run):
+                part = "pinned"
             if part == "summary" and frame is None:
                 frame = frames.parse(_content(own[0]))[0]
                 mark = _ends(frame)
@@ -224,12 +236,11 @@ class ContextWindow:
         begins = _ends(frame) if frame else ""
         return _Work(found, self._session(found, frame), begins, frame)
 
-    def _part(self, entries: Sequence[Entry]) -> str:
-        first = entries[0]
-        if len(entries) == 1 and first.role == "system":
+    def _part(self, entry: Entry) -> str:
+        if entry.role == "system":
             return "system"
-        text = _content(first)
-        if len(entries) == 1 and first.role == "user" and text and inject.is_ours(text, self._key):
+        text = _content(entry) if entry.role == "user" else ""
+        if text and inject.is_ours(text, self._key):
             items = frames.parse(text)
             return "summary" if items and items[0].kind == KIND else "retrieved"
         return "talk"
@@ -404,12 +415,9 @@ class ContextWindow:
 
     def _replace(self, work: _Work, shown: Sequence[Summary], last: int) -> None:
         """Put the summaries in the place of all talk up to a unit. Instructions and pinned messages stay."""
-        folder = next((path.rpartition("/")[0] for one in shown for path in json.loads(one.sources)), "/sessions")
-        room = self.budget.mid + self.budget.long
-        lines = [line for one in shown for line in rules.parsed(one.text)]
-        title = f"{sum(one.messages for one in shown)} messages, up to {shown[-1].ends}"
-        item = frames.Item(folder, rules.joined(rules.chosen(lines, room)), _date(shown), "agent", title, KIND)
-        entry = read(said(inject.sealed([item], self._key, HEADING)))
+        if self._shown is None or self._shown[0] != shown:
+            self._shown = (list(shown), *self._rendered(shown))
+        _, item, entry = self._shown
         found, stands = list[_Unit](), False
         for place, unit in enumerate(work.units):
             if place > last or unit.part in ("system", "pinned"):
@@ -418,6 +426,14 @@ class ContextWindow:
                 found.append(_Unit([entry], "summary", shown[-1].ends))
                 stands = True
         work.units, work.frame, work.begins = found, item, shown[-1].ends
+
+    def _rendered(self, shown: Sequence[Summary]) -> tuple[frames.Item, Entry]:
+        folder = next((path.rpartition("/")[0] for one in shown for path in json.loads(one.sources)), "/sessions")
+        room = self.budget.mid + self.budget.long
+        lines = [line for one in shown for line in rules.parsed(one.text)]
+        title = f"{sum(one.messages for one in shown)} messages, up to {shown[-1].ends}"
+        item = frames.Item(folder, rules.joined(rules.chosen(lines, room)), _date(shown), "agent", title, KIND)
+        return item, read(said(inject.sealed([item], self._key, HEADING)))
 
     # what has to fit fits
 
@@ -535,6 +551,12 @@ class ContextWindow:
         work.units.insert(work.latest, _Unit([frame], "retrieved"))
         scores = {hit.path: round(hit.score, 4) for hit in hits}
         work.injected += [{"path": item.path, "score": scores.get(item.path)} for item in items]
+
+
+def _drop_frames(work: _Work) -> None:
+    """What memory said to earlier turns goes first: it can be found again."""
+    keep = work.latest - 1
+    work.units = [unit for place, unit in enumerate(work.units) if unit.part != "retrieved" or place >= keep]
 
 
 def _by_part(work: _Work) -> dict[str, int]:
