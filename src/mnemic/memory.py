@@ -17,7 +17,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting
@@ -50,6 +50,12 @@ from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
 from mnemic.vault import GONE, Cards, Page, Vault
+
+if TYPE_CHECKING:
+    from mnemic.context import ContextWindow
+    from mnemic.context.inject import Sought
+    from mnemic.context.summaries import Pyramid
+    from mnemic.context.window import Summarise
 
 FRAME_CHARS = 9_000
 
@@ -352,6 +358,63 @@ class Memory:
         with self._store.reading():
             return profile(self.facts, self.concerns, self.clock, self.ids.token(8), max_tokens=max_tokens,
                            context=context, as_of=moment)  # fmt: skip
+
+    # the window
+
+    def window(
+        self, session: str | None = None, *, window: int | None = None, headroom: float | None = None,
+        judge: str = "rules", retrieve: bool = True, merged: str = "remove", seconds: float | None = None,
+        **allotments: int,
+    ) -> ContextWindow:  # fmt: skip
+        """The context window of one conversation: `prepare(messages)` gives a prompt that fits, `observe(reply)` remembers.
+
+        `window` is in tokens, of which the share `headroom` (0..0.9) stays free for the answer; `short`, `mid`, `long`
+        and `retrieved` are allotments in tokens. `merged` says what becomes of merged mids: remove or demote. Raises
+        BadInput with the figures.
+        """
+        from mnemic.context import ContextWindow, budget, inject
+        from mnemic.context.budget import HEADROOM, WINDOW
+
+        known = {"short", "mid", "long", "retrieved"}
+        if unknown := sorted(allotments.keys() - known):
+            raise BadInput(f"allotment {unknown[0]!r} is unknown: use {', '.join(sorted(known))}")
+        if judge not in ("rules", "endpoint"):
+            raise BadInput(f"judge {judge!r} is unknown: use rules or endpoint")
+        size = budget(WINDOW if window is None else window, HEADROOM if headroom is None else headroom, **allotments)
+        return ContextWindow(
+            self._store, self._pyramid(merged), self.namespace, size, session=session,
+            keep=lambda turns, name: self.capture(turns, session=name), search=self._sought if retrieve else None,
+            judge=self._window_judge() if judge == "endpoint" else None, redact=self.settings.capture.redact,
+            seconds=inject.SECONDS if seconds is None else seconds,
+        )  # fmt: skip
+
+    def window_status(self) -> dict[str, Any]:
+        """How many summaries stand for what, and which of them can never fall below the floor of forgetting."""
+        return self._pyramid("remove").status()
+
+    def _pyramid(self, merged: str) -> Pyramid:
+        from mnemic.context.summaries import Pyramid
+
+        if merged not in ("remove", "demote"):
+            raise BadInput(f"merged {merged!r} is unknown: use remove or demote")
+        return Pyramid(self._store, self._ledger, self.clock, self.namespace, "demote" if merged == "demote" else "remove")
+
+    def _window_judge(self) -> Summarise:
+        from mnemic.context.asked import asked
+        from mnemic.llm import Budgeted, open_judge
+
+        llm = self.settings.llm
+        judge = self._judge or open_judge(llm)
+        return asked(lambda: Budgeted(judge, llm.calls, llm.tokens), lambda: self.ids.token(8))
+
+    def _sought(self, query: str, tokens: int) -> Sought:
+        from mnemic.context.inject import TOP_K
+        from mnemic.text import frame as frames
+
+        known = self.profile(tokens).frame if tokens else ""
+        recall = self.settings.recall
+        answer = self.recall(query, budget=Budget(nodes=2 * TOP_K, chars=2 * recall.chars, node_chars=recall.node_chars))
+        return (frames.parse(known) if known else []), answer
 
     # forgetting
 

@@ -18,7 +18,7 @@ from mnemic.clock import Clock, to_ms
 from mnemic.errors import Conflict, DiskFull, NotFound
 from mnemic.ledger import Ledger
 from mnemic.ledger.chain import changes_of, opened
-from mnemic.ledger.record import digest, erasure_mac
+from mnemic.ledger.record import digest, erasure_mac, window_object
 from mnemic.ledger.served import checked
 from mnemic.lifecycle import Rotation
 from mnemic.models.document import Document, Message, Node
@@ -144,11 +144,16 @@ class Forgetting:
     def _erase(
         self, tx: Transaction, ns: str, rewrites: Sequence[_Rewrite], path: str, reason: str, actor: Actor, now: int
     ) -> Event:
-        objects = [f"document:{rewrite.document.id}" for rewrite in rewrites]
+        sessions = {rewrite.document.session for rewrite in rewrites if rewrite.document.session}
+        windows = [window_object(self._store.erasure_key, session) for session in sorted(sessions)]
+        objects = [*(f"document:{rewrite.document.id}" for rewrite in rewrites), *windows]
         touched = self._touched(ns, [*objects, *(f"folder:{rewrite.document.id}" for rewrite in rewrites)])
         before = self._erased_before(ns, objects)
         for rewrite in rewrites:
             touched |= self._take_out(tx, ns, rewrite, path)
+        for session in sessions:  # a summary quotes messages; the window makes it anew from what is left
+            rows = tx.select("summaries", {"session": session})
+            tx.apply(Change("summaries", (row["id"],), row, None) for row in rows)
         erased: list[int] = list(before)
         for rewrite in rewrites:
             macs = [erasure_mac(self._store.erasure_key, body) for _, body in rewrite.gone]

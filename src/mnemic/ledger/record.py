@@ -273,6 +273,11 @@ def erasure_mac(key: bytes, text: str) -> str:
     return hmac.new(key, digest(text).encode(), hashlib.sha256).hexdigest()
 
 
+def window_object(key: bytes, session: str) -> str:
+    """How entries about the summaries of a session name it: without its name, and the same for all of them."""
+    return f"window:{erasure_mac(key, session)[:24]}"
+
+
 def shown(event: Event) -> dict[str, Any]:
     """An entry as every surface shows it."""
     content = opened(event.payload) if event.payload is not None else None

@@ -52,6 +52,14 @@ TRUTH: dict[str, Table] = {
                 "tokens_used", "tokens_saved", "dedupe_key", "actor", "at",
             ),
         ),
+        Table(
+            "summaries",
+            ("id",),
+            (
+                "id", "session", "level", "begins", "ends", "messages", "replaced", "text", "importance", "origin", "judge",
+                "sources", "merged_from", "tier", "created_at",
+            ),
+        ),
         Table("consolidations", ("number",), ("number", "merged", "produced", "note", "at")),
         Table(
             "diary",

@@ -209,6 +209,16 @@ CREATE INDEX vault_links_key ON vault_links(ns, key);
 CREATE TABLE vault_renames(ns INTEGER NOT NULL, path TEXT NOT NULL, target TEXT NOT NULL, PRIMARY KEY(ns, path)) WITHOUT ROWID;
 """
 
+WINDOW = """
+-- What stands for the left-out part of a conversation. `begins` and `ends` are digests of the conversation up to there.
+CREATE TABLE summaries(
+  ns INTEGER NOT NULL, id INTEGER NOT NULL, session TEXT NOT NULL, level TEXT NOT NULL, begins TEXT NOT NULL,
+  ends TEXT NOT NULL, messages INTEGER NOT NULL, replaced INTEGER NOT NULL, text TEXT NOT NULL, importance REAL NOT NULL,
+  origin TEXT NOT NULL, judge TEXT NOT NULL, sources TEXT NOT NULL, merged_from TEXT NOT NULL, tier TEXT NOT NULL,
+  created_at INTEGER NOT NULL, PRIMARY KEY(ns, id));
+CREATE INDEX summaries_session ON summaries(ns, session, id);
+"""
+
 Step = Callable[[apsw.Connection], None]
 
 
@@ -234,7 +244,11 @@ def _vault(db: apsw.Connection) -> None:
     db.execute(VAULT)
 
 
-STEPS: list[Step] = [_first, _second, _third, _fourth, _vault]
+def _window(db: apsw.Connection) -> None:
+    db.execute(WINDOW)
+
+
+STEPS: list[Step] = [_first, _second, _third, _fourth, _vault, _window]
 VERSION = len(STEPS)
 
 
