@@ -95,6 +95,10 @@ def test_what_is_written_is_read_back_and_an_edit_keeps_the_rest(
     assert [line for line in kept if line in split(done).block.splitlines()] == kept
 
 
+def test_a_question_mark_in_a_list_is_a_word_and_not_a_key() -> None:
+    assert read(render({"tags": ["?0", "? b", "c"]}, "")) == {"tags": ["?0", "? b", "c"]}
+
+
 LINE = st.from_regex(r"[a-z]{1,3}: [a-zA-Z0-9 .,/()'\[\]#:-]{0,12}", fullmatch=True)
 
 

@@ -153,12 +153,15 @@ def _dumped(values: Mapping[str, Any], newline: bytes) -> bytes:
 
 
 def _inline(value: Any) -> Any:
-    """A list as `[a, b]`, on one line."""
+    """A list as `[a, b]`, on one line; what is not a plain word there is quoted: `[?0]` would be read as a mapping."""
     if not isinstance(value, list | tuple):
         return value
     from ruamel.yaml.comments import CommentedSeq
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-    items = CommentedSeq(_inline(item) for item in value)
+    items = CommentedSeq(
+        DoubleQuotedScalarString(item) if isinstance(item, str) and item.startswith("?") else _inline(item) for item in value
+    )
     items.fa.set_flow_style()
     return items
 
