@@ -17,7 +17,7 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting
@@ -39,10 +39,11 @@ from mnemic.ledger.chain import opened as unpacked
 from mnemic.ledger.record import NOT_UNDOABLE, shown
 from mnemic.ledger.served import checked
 from mnemic.lifecycle import Rotation, Usages
+from mnemic.lifecycle.usage import hidden_by
 from mnemic.llm.base import Judge
 from mnemic.models.answer import Answer, Budget, Scope
 from mnemic.models.document import SHELVES, Document, Turn
-from mnemic.models.event import Draft, Head, Origin, Verdict
+from mnemic.models.event import Change, Draft, Head, Origin, Verdict
 from mnemic.models.receipt import CaptureReport, Forgotten, Receipt
 from mnemic.models.semantic import Profile
 from mnemic.recall import Recall
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from mnemic.context.window import Summarise
 
 FRAME_CHARS = 9_000
+T = TypeVar("T")
 
 
 class Memory:
@@ -294,7 +296,7 @@ class Memory:
             "created_at": iso(document.created_at),
             "recorded_at": iso(document.recorded_at),
             "shelf": document.shelf,
-            "forgotten": any(path == p or path.startswith(p + "/") for p in self._store.forgotten(ns)),
+            "forgotten": hidden_by(path, self._store.forgotten(ns)) is not None,
             "children": [n.path for n in nodes if n.parent == here and n.id != here],
             "history": [{k: shown(e)[k] for k in ("seq", "at", "op", "actor", "reason")} for e in history],
         }
@@ -425,27 +427,23 @@ class Memory:
         deleted, by its own verb.
         """
         files, left = self._files_behind(path) if erase else ([], ())
-        try:
-            done = self._forget(path, erase, reason)
-        except DiskFull:
-            if not self._store.give_room():
-                raise
-            done = self._forget(path, erase, reason)
+        done = self._with_room(lambda: self._forget(path, erase, reason))
         if erase:
-            self._swept()
+            self._with_room(self._store.sweep)
             self.vault.erased(files)
             done = replace(done, elsewhere=(*done.elsewhere, *left))
             self._store.settle_erasure()
             self._drain()
         return done
 
-    def _swept(self) -> None:
+    def _with_room(self, act: Callable[[], T]) -> T:
+        """Do it, and once more with the room kept for it where the disk is full."""
         try:
-            self._store.sweep()
+            return act()
         except DiskFull:
             if not self._store.give_room():
                 raise
-            self._store.sweep()
+            return act()
 
     def _files_behind(self, path: str) -> tuple[list[str], tuple[str, ...]]:
         """The vault's files whose documents go with a path, and where else in the vault its text stays."""
@@ -476,10 +474,8 @@ class Memory:
 
     def ledger_entry(self, seq: int) -> dict[str, Any]:
         """One entry with all it changed. Raises NotFound."""
-        from mnemic.ledger.chain import opened
-
         event = self._ledger.event(self.namespace, seq)
-        return {**shown(event), "payload": opened(event.payload) if event.payload is not None else None}
+        return {**shown(event), "payload": unpacked(event.payload) if event.payload is not None else None}
 
     def ledger_export(self) -> list[dict[str, Any]]:
         """Every entry with payload and salt, as a second verifier needs them."""
@@ -511,14 +507,7 @@ class Memory:
                 self._rotation.fetch(self.namespace, document)
         with self._store.write(self.namespace) as tx:
             event, changes = self._ledger.undo(tx, self.namespace, seq, actor="user", reason=reason)
-            touched: set[int] = set()
-            for change in changes:
-                row = change.after or change.before or {}
-                if change.table == "documents":
-                    touched.add(int(row["id"]))
-                elif change.table == "messages":
-                    touched.add(int(row["document"]))
-            for number in sorted(touched):
+            for number in sorted(_documents_in(changes)):
                 self._intake.replant(tx, self.namespace, number)
         self._ledger.committed(self.namespace, event)
         self._drain()
@@ -529,12 +518,8 @@ class Memory:
         event = self._ledger.event(self.namespace, seq)
         if event.payload is None or event.op in NOT_UNDOABLE:
             return set()
-        content, found = unpacked(event.payload), set[int]()
-        for change in changes_of(event.payload):
-            row = change.after or change.before or {}
-            if change.table in ("documents", "messages"):
-                found.add(int(row["id" if change.table == "documents" else "document"]))
-        return found.union(*(self._changed(part) for part in content["note"].get("parts", ())))
+        found = _documents_in(changes_of(event.payload))
+        return found.union(*(self._changed(part) for part in unpacked(event.payload)["note"].get("parts", ())))
 
     # use and age
 
@@ -760,6 +745,12 @@ class _VaultDoor:
 
     def settle(self) -> None:
         self._memory._drain()
+
+
+def _documents_in(changes: Iterable[Change]) -> set[int]:
+    """The documents whose rows, or whose messages' rows, are changed."""
+    ids = {"documents": "id", "messages": "document"}
+    return {int((c.after or c.before or {})[ids[c.table]]) for c in changes if c.table in ids}
 
 
 def _vault_folder(settings: Settings) -> Path:

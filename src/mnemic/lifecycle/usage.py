@@ -56,7 +56,8 @@ class Usages:
 
     def standing(self, ns: str, document: Document) -> Standing:
         """Where a document stands now. What was forgotten is in the archive."""
-        return self._standing(document, self._usage(ns, document), self._hidden(ns, document.path))
+        usage = _usage(document, self._store.row(ns, "usage", (document.id,)))
+        return self._standing(document, usage, self._hidden(ns, document.path))
 
     def touch(self, ns: str, path: str, *, actor: Actor = "user", reason: str = "") -> dict[str, Any]:
         """A use of a document or of a part of it: one tier up. Raises NotFound, Refused for what was forgotten."""
@@ -65,7 +66,7 @@ class Usages:
             raise Refused(f"{document.path!r} was forgotten: `mnemic undo` of that entry brings it back")
         with self._store.write(ns) as tx:
             row = tx.row("usage", (document.id,))
-            before = Usage(**row) if row else Usage(document.id, document.recorded_at, 0, None)
+            before = _usage(document, row)
             was = self._standing(document, before, False)
             now, curve = self._now(), self._settings.of(document.kind)
             back = 0 if was.tier == "core" else touched(days_between(was.last_accessed, now), curve)
@@ -83,7 +84,7 @@ class Usages:
         document = self._document(ns, path)
         with self._store.write(ns) as tx:
             row = tx.row("usage", (document.id,))
-            before = Usage(**row) if row else Usage(document.id, document.recorded_at, 0, None)
+            before = _usage(document, row)
             after = replace(before, tier="core" if tier == "core" else None)
             hidden = self._hidden(ns, document.path)
             was, done = (self._standing(document, one, hidden) for one in (before, after))
@@ -97,7 +98,7 @@ class Usages:
 
     def decay(self, ns: str, since: Mapping[str, str]) -> dict[str, Any]:
         """Where all documents stand: how many in each tier, the mean relevance, and which tiers differ from `since`."""
-        used = {row["document"]: Usage(**row) for row in self._store.rows(ns, "usage")}
+        used = {row["document"]: row for row in self._store.rows(ns, "usage")}
         forgotten = self._store.forgotten(ns)
         tiers, total, count = dict.fromkeys(TIERS, 0), 0.0, 0
         moved: list[dict[str, str]] = []
@@ -105,8 +106,8 @@ class Usages:
         after = 0
         while batch := self._store.documents(ns, after=after, limit=1000):
             for document in batch:
-                usage = used.get(document.id) or Usage(document.id, document.recorded_at, 0, None)
-                now = self._standing(document, usage, _below(document.path, forgotten))
+                usage, hidden = _usage(document, used.get(document.id)), hidden_by(document.path, forgotten) is not None
+                now = self._standing(document, usage, hidden)
                 tiers[now.tier] += 1
                 total, count = total + now.relevance, count + 1
                 stands[str(document.id)] = now.tier
@@ -125,17 +126,13 @@ class Usages:
             raise NotFound(f"nothing stands at {path!r}: see `mnemic tree`")
         return document
 
-    def _usage(self, ns: str, document: Document) -> Usage:
-        row = self._store.row(ns, "usage", (document.id,))
-        return Usage(**row) if row else Usage(document.id, document.recorded_at, 0, None)
-
     def _standing(self, document: Document, usage: Usage, hidden: bool) -> Standing:
         used_at = max(usage.last_accessed, document.recorded_at)
         tier, left = stand(used_at, usage.tier, document.kind, self._now(), self._settings)
         return Standing("archive" if hidden else tier, left, used_at, usage.access_count)
 
     def _hidden(self, ns: str, path: str) -> bool:
-        return _below(path, self._store.forgotten(ns))
+        return hidden_by(path, self._store.forgotten(ns)) is not None
 
     def _draft(
         self, op: str, document: Document, row: dict[str, Any] | None, after: Usage, actor: Actor, reason: str
@@ -156,10 +153,16 @@ def stand(used_at: int, fixed: str | None, kind: str, now: int, settings: DecayS
     return tier_of(days, curve), relevance(days, curve)
 
 
-def _below(path: str, forgotten: Mapping[str, int]) -> bool:
-    """Whether a path was forgotten, by itself or with what it lies in."""
+def hidden_by(path: str, forgotten: Mapping[str, int], moment: int | None = None) -> str | None:
+    """The path that was forgotten, by that moment (ms) if one is given: this one or one it lies in; None if none was."""
     while path and forgotten:
-        if path in forgotten:
-            return True
+        at = forgotten.get(path)
+        if at is not None and (moment is None or at <= moment):
+            return path
         path = path.rpartition("/")[0]
-    return False
+    return None
+
+
+def _usage(document: Document, row: Mapping[str, Any] | None) -> Usage:
+    """The use of a document by its row; without one it was last used when it was recorded."""
+    return Usage(**row) if row else Usage(document.id, document.recorded_at, 0, None)

@@ -23,15 +23,15 @@ from mnemic.embed.base import clean
 from mnemic.errors import BadInput, ModelError, StoreError
 from mnemic.ledger.served import NEXT, intact
 from mnemic.lifecycle.curve import DAY_MS, MODES, oldest_days
-from mnemic.lifecycle.usage import stand
+from mnemic.lifecycle.usage import hidden_by, stand
 from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
 from mnemic.models.document import SHELVES
 from mnemic.recall.index import FEW, VectorIndex
 from mnemic.recall.rerank import SECONDS, Timed
 from mnemic.recall.score import SCORINGS, SHELF_WEIGHT, Array, Corpus, Pool, seed, structure
-from mnemic.recall.words import POSTINGS, frequencies, matching, rarest
+from mnemic.recall.words import NONE, POSTINGS, frequencies, matching, rarest
 from mnemic.settings import DecaySettings
-from mnemic.store import Found, Said, Store
+from mnemic.store import Found, Ids, Said, Store
 from mnemic.text.query import Query, read
 from mnemic.text.tokens import is_prefix, terms
 
@@ -56,9 +56,8 @@ BELOW: Fate = ("floor", "its score lies below the floor")
 RETURNED: Fate = ("returned", "it is in the answer")
 CROWDED: Fate = ("budget", "better hits filled the answer: ask for more nodes or characters")
 UNREACHED = "nothing reaches the floor: that it is not recorded does not mean it never happened"
+FADED = "nothing in use fits; this was not used for some weeks"
 UNFIT = "nothing of what was found could be shown: ask for more nodes or characters"
-Ids = NDArray[np.int64]
-NONE: Ids = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(slots=True)
@@ -124,6 +123,13 @@ class _Run:
     faded: bool = False
     """Whether memories were left out because of their tier."""
 
+    def anew(self, tiers: frozenset[str]) -> _Run:
+        """The same question, as far as it was read, to other tiers."""
+        return _Run(
+            self.ns, self.query, self.scope, self.scoring, self.now, degraded=list(self.degraded), timings=dict(self.timings),
+            vector=self.vector, vectors=self.vectors, tiers=tiers, buried=self.buried,
+        )  # fmt: skip
+
 
 class Recall:
     """Answers questions from one home. Safe to call from several threads."""
@@ -134,6 +140,8 @@ class Recall:
     ) -> None:  # fmt: skip
         self._decay = decay or DecaySettings()
         self._store, self._embedder, self._clock = store, embedder, clock
+        self._counting = embedder.identity.startswith("hashing/")
+        """Whether vectors only count words, and so tell nothing that the words do not."""
         self._reranker = Timed(reranker, rerank_seconds) if reranker else None
         self._indexes: dict[tuple[str, str], VectorIndex] = {}
         self._hidden_ids: dict[tuple[str, str], tuple[list[str], Ids]] = {}
@@ -141,13 +149,12 @@ class Recall:
     def ask(
         self, ns: str, question: str, *, scope: Scope | None = None, budget: Budget | None = None,
         scoring: str = "structure", why_not: Sequence[str] = (), mode: str | None = None, draw: int | None = None,
-        wide: bool = False,
     ) -> Answer:  # fmt: skip
         """The best memories for a question, within a budget. Raises BadInput for an unknown scoring or mode only.
 
         In the mode `creative`, a sample of what has faded instead, the same for the same `draw`. Without a mode it is
-        `normal`; but where a time is named, or nothing in use fits (`wide`), what has faded is asked too. What was
-        forgotten on purpose is asked by `deep` alone.
+        `normal`; but where a time is named, or nothing in use fits, what has faded is asked too. What was forgotten on
+        purpose is asked by `deep` alone.
         """
         if scoring not in SCORINGS:
             raise BadInput(f"scoring {scoring!r} is unknown: {' or '.join(SCORINGS)}")
@@ -157,7 +164,8 @@ class Recall:
         run = _Run(ns, read(question, now), scope or Scope(), scoring, to_ms(now))
         run.tiers = MODES[mode or "normal"] if run.scope.tiers is None else run.scope.tiers
         run.buried = "archive" in run.tiers
-        if mode is None and run.scope.tiers is None and (_dated(run) or wide):
+        widens = mode is None and run.scope.tiers is None
+        if widens and _dated(run):
             run.tiers = MODES["deep"]
         if mode == "creative":
             return self._wander(run, budget or Budget(), run.now if draw is None else draw)
@@ -176,14 +184,15 @@ class Recall:
             _lap(run, "prepare", started)
             # One state of the catalogue for all stages: a document on its way to another shelf is found once.
             with self._store.reading():
+                again = run.anew(MODES["deep"])
                 answer = self._asked(run, question, budget or Budget(), why_not)
+                if widens and run.faded and not answer.hits:
+                    faded = self._asked(again, question, budget or Budget(), why_not)
+                    answer = replace(faded, reason=FADED) if faded.hits else answer
+                return answer
         except StoreError as error:
             run.degraded.append(f"memory cannot be read: {error}")
             return self._answer(run, (), reason=run.degraded[-1])
-        if answer.hits or mode is not None or not run.faded:
-            return answer
-        faded = self.ask(ns, question, scope=scope, budget=budget, scoring=scoring, why_not=why_not, wide=True)
-        return replace(faded, reason="nothing in use fits; this was not used for some weeks") if faded.hits else answer
 
     def _stands(self, ns: str, path: str) -> bool:
         return any(self._store.nodes_within(ns, below=path, limit=1, shelf=shelf) for shelf in SHELVES)
@@ -443,12 +452,7 @@ class Recall:
 
     def _forgotten_by(self, run: _Run, path: str) -> str | None:
         """The path that hides a path, or None."""
-        while path and run.forgotten:
-            at = run.forgotten.get(path)
-            if at is not None and at <= _moment(run):
-                return path
-            path = path.rpartition("/")[0]
-        return None
+        return hidden_by(path, run.forgotten, _moment(run))
 
     def _tier(self, run: _Run, item: Found) -> str:
         if self._forgotten_by(run, item.path) is not None:
@@ -460,9 +464,8 @@ class Recall:
     def _score(self, run: _Run, units: list[Unit]) -> tuple[Array, dict[str, Array]]:
         if run.scoring == "seed":
             return self._seed(run, units)
-        counting = self._embedder.identity.startswith("hashing/")
         pool, corpus = self._pool(run, units)
-        return structure(pool, corpus, cosine=0.0 if counting else 2.0)
+        return structure(pool, corpus, cosine=0.0 if self._counting else 2.0)
 
     def _pool(self, run: _Run, units: list[Unit]) -> tuple[Pool, Corpus]:
         words = list(run.query.terms)
@@ -549,7 +552,7 @@ class Recall:
         """What may be returned: nothing unless the best reaches the floor, then all that is not far below it."""
         if run.scoring == "seed":
             return [place for place in order if total[place] >= 0.1]
-        counting = run.vector is None or self._embedder.identity.startswith("hashing/")
+        counting = run.vector is None or self._counting
         floor = FLOOR["words" if counting else "vector"]
         plain = (total - parts["speaker"] - parts["role"] - parts["time"]) / (1 + parts["gate"])
         if not order or max(plain[place] for place in order) < floor:
@@ -584,7 +587,7 @@ class Recall:
     def _shown_vectors(self, run: _Run, items: list[Found]) -> dict[int, NDArray[np.float32]]:
         """Centred vectors of what may be shown; none where they only count words."""
         found: dict[int, NDArray[np.float32]] = {}
-        if run.vector is None or self._embedder.identity.startswith("hashing/"):
+        if run.vector is None or self._counting:
             return found
         for shelf in {item.shelf for item in items}:
             ids = [item.id for item in items if item.shelf == shelf]

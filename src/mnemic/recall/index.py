@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 from mnemic.embed import calibration_of
 from mnemic.recall.codebook import matrix
 from mnemic.recall.codes import Coder, Codes, candidates, nearest
-from mnemic.store import Store
+from mnemic.recall.words import NONE
+from mnemic.store import Ids, Store
 
 Floats = NDArray[np.float32]
-Ids = NDArray[np.int64]
-NONE: Ids = np.zeros(0, dtype=np.int64)
 FEW = 64
 BATCH = 20_000
 KEPT = 50_000

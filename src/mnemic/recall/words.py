@@ -11,13 +11,11 @@ import zlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from mnemic.recall.score import Array, bm25, rarity
-from mnemic.store import Store
+from mnemic.store import Ids, Store
 from mnemic.text.tokens import is_prefix
 
-Ids = NDArray[np.int64]
 POSTINGS = 30_000
 """Entries of the index that are read for a question: the rarest terms come first."""
 SHORT, LEAST = 4, 100
