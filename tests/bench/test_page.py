@@ -39,5 +39,12 @@ def test_what_lies_below_its_best_baseline_is_said_aloud() -> None:
     assert "Below" not in render(results(0.7))
 
 
+def test_where_the_seeds_formula_finds_more_is_said_aloud() -> None:
+    lost = results(0.25)
+    page = render(lost)
+    assert "**Below the seed's formula**: CMRC 2018, e5, R@10: .250 against .300." in page
+    assert "seed's formula**: CMRC 2018, hashing" not in page
+
+
 def test_an_unmeasured_share_is_a_dash_and_others_are_per_cent() -> None:
     assert "| CMRC 2018, e5 | 0.0 % | 50.0 % | 100.0 % | – |" in render(results(0.7))
