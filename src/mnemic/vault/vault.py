@@ -406,7 +406,7 @@ class Vault:
 
     def graph(self) -> Graph:
         """All links of the vault."""
-        files = [row.path for row in self._store.vault_files(self._ns) if row.state not in ("gone", "writing")]
+        files = [row.path for row in self.known()]
         return Graph(files, ((source, target) for source, target, _, _ in self._store.vault_links(self._ns)))
 
     def links_of(self, path: str) -> dict[str, Any]:
