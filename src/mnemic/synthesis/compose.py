@@ -1,0 +1,132 @@
+"""From statements to the parts of an article: which come into the lead, which section each belongs to, and their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mnemic.clock import from_ms
+from mnemic.synthesis import article
+from mnemic.synthesis.article import Source
+from mnemic.synthesis.statement import ASSISTANT, USER, Statement
+from mnemic.synthesis.voice import day
+from mnemic.synthesis.words import OTHER
+
+LEAD_SENTENCES = 2
+SECTION_SENTENCES = 3
+"""Sentences that one chunk may give to one section."""
+OUTLINE_LEAST = 2
+"""Statements that a section of its own needs."""
+_DEFINES = re.compile(
+    r" (?:is (?:an? |keen|passionate|into |originally|from|currently|studying|working|a big fan)|works? |lives |wants to |loves |plays |has been |used to "
+    r"|started |is (?:currently )?\w+ing )"
+)
+_VAGUE = re.compile(r"\b(?:it|that|this|they|them|those|these|so|too|him|her|he|she|also)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of an article with the turns that support it."""
+
+    text: str
+    sources: tuple[Source, ...]
+    at: int
+    """When it was said, in ms."""
+
+
+def sentence_of(row: Statement) -> Sentence:
+    """A statement as the rules tell it."""
+    return Sentence(row.text, (row.said.source,), row.said.at)
+
+
+def lead(rows: Sequence[Statement], name: str, key: str = "") -> list[Statement]:
+    """The statements that say best who or what the subject is."""
+    wanted = set(key.split())
+
+    def rank(row: Statement) -> tuple[float, int]:
+        worth = min(row.worth, 6.0) - 2.0 * row.quoted - 0.5 * len(_VAGUE.findall(row.text)) - 0.004 * len(row.text)
+        if key:
+            worth += 1.5 * (row.text.lower().find(name.lower()) >= 0)
+        else:
+            worth += 3.0 * (row.text.startswith(name + " ") and bool(_DEFINES.match(row.text[len(name) :])))
+            worth -= 2.0 * (not row.text.startswith(name))
+        return -worth, row.said.at
+
+    fitting = [row for row in rows if wanted <= row.stems] if wanted else list(rows)
+    best = sorted(fitting, key=rank)[:LEAD_SENTENCES]
+    return sorted(best, key=rank)
+
+
+def bold(text: str, name: str) -> str:
+    """The sentence with its subject in bold, or led by it."""
+    match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) or re.search(rf"(?<!\w){re.escape(name)}", text, re.IGNORECASE)
+    if match is None:
+        return f"**{name}**: {text}"
+    return f"{text[: match.start()]}**{match[0]}**{text[match.end() :]}"
+
+
+def outline(rows: Sequence[Statement], person: bool) -> dict[str, list[Statement]]:
+    """Section heading → its statements. A person's sections are themes, a thing's are who speaks of it."""
+    found: dict[str, list[Statement]] = {}
+    for row in rows:
+        found.setdefault(row.theme if person else _speaker(row), []).append(row)
+    if person:
+        thin = [name for name, inside in found.items() if len(inside) < OUTLINE_LEAST and name != OTHER]
+        for name in thin:
+            found.setdefault(OTHER, []).extend(found.pop(name))
+    order = sorted(found, key=lambda name: (name == OTHER, -len(found[name]), name))
+    return {name: sorted(found[name], key=lambda row: (row.said.at, row.said.session, row.said.seq)) for name in order}
+
+
+def home_of(row: Statement, person: bool, standing: Sequence[str]) -> str:
+    """The section a statement is routed to: its own, where that stands or deserves to."""
+    wanted = row.theme if person else _speaker(row)
+    return next((name for name in standing if name.casefold() == wanted.casefold()), wanted)
+
+
+def _speaker(row: Statement) -> str:
+    name = row.said.title or (USER if row.said.role == "user" else ASSISTANT)
+    return re.sub(r"^The (\w)", lambda match: match[1].upper(), name)
+
+
+def kept(rows: Sequence[Statement], most: int = SECTION_SENTENCES) -> list[Statement]:
+    """The best statements of one chunk for one section, in the order they were said."""
+    best = sorted(rows, key=lambda row: (-row.worth, row.said.seq))[:most]
+    return sorted(best, key=lambda row: row.said.seq)
+
+
+def paragraphs(sentences: Sequence[Sentence], numbers: Mapping[str, int]) -> str:
+    """Sentences as paragraphs, one for each day, with the day at its head."""
+    days: dict[str, list[Sentence]] = {}
+    for one in sentences:
+        days.setdefault(day(from_ms(one.at)), []).append(one)
+    blocks = []
+    for date, inside in days.items():
+        told = " ".join(article.cited(one.text, sorted({numbers[source.path] for source in one.sources})) for one in inside)
+        blocks.append(f"*{date}.* {told}")
+    return "\n\n".join(blocks)
+
+
+def linked(text: str, names: Mapping[str, str], own: str, standing: str) -> str:
+    """The text with the first mention of each other article as a link; `names`: surface → article. A fixed point."""
+    for surface in sorted(names, key=lambda name: (-len(name), name)):
+        title = names[surface]
+        if title == own or f"[[{title}]]" in standing or f"[[{title}|" in standing or f"[[{title}]]" in text or f"[[{title}|" in text:
+            continue
+        match = next(_free(rf"(?<![\w\[|*]){re.escape(surface)}(?![\w\]|])", text), None)
+        if match is not None:
+            link = f"[[{title}]]" if match[0] == title else f"[[{title}|{match[0]}]]"
+            text = text[: match.start()] + link + text[match.end() :]
+    return text
+
+
+def _free(pattern: str, text: str) -> Iterator[re.Match[str]]:
+    taken = [match.span() for match in re.finditer(r"\[\[[^\]]*\]\]|`[^`\n]*`", text)]
+    for match in re.finditer(pattern, text):
+        if not any(start <= match.start() < end for start, end in taken):
+            yield match
+
+
+Draft = Callable[[str, str, Sequence[Statement]], list[Sentence]]
+"""Who writes a section: (title, heading, statements) → sentences. Raises ModelError."""
