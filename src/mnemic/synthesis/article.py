@@ -180,6 +180,12 @@ def prose(text: str) -> str:
     return "\n".join(line for line in plain.splitlines() if not _HEADING.match(line) and line != STUB)
 
 
+def section_text(text: str) -> str:
+    """The lead and the body sections with their markers, without headings."""
+    parts = [text[row.body : row.end] for row in sections(text) if row.level in (0, 2) and row.heading not in APPARATUS]
+    return "\n".join(parts)
+
+
 def words(text: str) -> int:
     """Number of words."""
     return len(_WORDS.findall(text))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from mnemic.clock import from_ms
 from mnemic.synthesis import article
 from mnemic.synthesis.article import Source
-from mnemic.synthesis.statement import ASSISTANT, USER, Statement
+from mnemic.synthesis.statement import Statement
 from mnemic.synthesis.voice import day
 from mnemic.synthesis.words import OTHER
 
@@ -86,8 +86,7 @@ def home_of(row: Statement, person: bool, standing: Sequence[str]) -> str:
 
 
 def _speaker(row: Statement) -> str:
-    name = row.said.title or (USER if row.said.role == "user" else ASSISTANT)
-    return re.sub(r"^The (\w)", lambda match: match[1].upper(), name)
+    return row.said.article or ("User" if row.said.role == "user" else "Assistant")
 
 
 def kept(rows: Sequence[Statement], most: int = SECTION_SENTENCES) -> list[Statement]:

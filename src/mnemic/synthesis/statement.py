@@ -51,7 +51,9 @@ class Said:
     person: str = ""
     """Key of the subject who speaks; empty for an assistant without a name."""
     title: str = ""
-    """How articles name the speaker."""
+    """How sentences name the speaker."""
+    article: str = ""
+    """The title of the speaker's own article."""
 
     @property
     def source(self) -> Source:

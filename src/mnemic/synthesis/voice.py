@@ -18,19 +18,19 @@ LONGEST = 420
 """Characters of a sentence; a longer one is cut at a word, as a quotation."""
 _BREAK = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z0-9\u00c0-\u024f])|(?<=[。！？])|\s*\n+\s*")
 _LEAD = re.compile(
-    r"(?:(?:yeah|yep|yup|yes|no|nope|nah|well|oh|ah|wow|so|hey|hi|hello|haha|lol|okay|ok|anyway|thanks|thank you|thx|totally"
+    r"(?:(?:yeah|yep|yup|yes|no|nope|nah|well|oh|ah|wow|so|hey|hi|hello|haha|lol|okay|ok|anyway|thanks(?! for| to| again)|thank you(?! for| so)|thx|totally"
     r"|absolutely|definitely|exactly|of course|for sure|sure|sure thing|btw|by the way|actually|honestly|and|but|also|plus|same here"
     r"|no worries|agreed|totally agree|i agree|right|cool|nice|great|awesome|good to (?:see|hear from) you|sounds good"
-    r"|to be honest|you know|you know what|guess what(?=[\s]*[!?,.])|i mean|like(?=,)|as for me|speaking of which)\b[\s,!.\u2013\u2014-]*)+",
+    r"|to be honest|you know|you know what|guess what(?=[\s]*[!?,.])|i mean|like(?=,)|as for me|speaking of which|however|though|for example|lol)\b[\s,!.\u2013\u2014-]*)+",
     re.IGNORECASE,
 )
 _YOU = re.compile(r"\b(?:you|your|yours|yourself|u|ur|ya|y'all)\b|你|您", re.IGNORECASE)
 _WE = re.compile(r"\b(?:we|us|our|ours|ourselves|we're|we've|we'll|we'd|let's)\b", re.IGNORECASE)
-_FIRST = re.compile(r"\b(?:I|i)(?:'(?:m|ve|ll|d))?\b(?!\.)|\b(?:[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b")
+_FIRST = re.compile(r"\b(?:I|i)(?:'(?:m|ve|ll|d))?\b(?!\.)|\b(?:[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b(?!-)")
 _OPENING = re.compile(
     r"(?:(?:yesterday|today|recently|lately|currently|since then|last \w+|this \w+|two \w+ ago|a \w+ ago|a few \w+ ago|unfortunately"
     r"|luckily|fortunately|last but not least|growing up|these days|right now|at first|nowadays|as a kid|now|then|after that)"
-    r"[,]?\s+)?",
+    r"[,]?\s+|(?!if\b|when\b|because\b|since\b|i\b|my\b|me\b|we\b)(?:[^\W\d]['\w-]*\s+){1,6}?[^\W\d]['\w-]*,\s+(?=i\b))?",
     re.IGNORECASE,
 )
 _WHOLE = re.compile(
@@ -196,8 +196,11 @@ def _third(rest: str, name: str, told: str, *, present: bool, named: bool = True
     text = re.sub(r"\bthey wasn't\b", "they weren't", text)
     text = re.sub(r"\b(is|are) gonna\b", r"\1 going to", text)
     if present and " to " not in text:
-        text = re.sub(r"\b(and|but|or) ([a-z]+)\b", _also_conjugated, text)
+        text = re.sub(rf"\b(and|but|or) ([a-z]+)\b(?= (?:{_AFTER_VERB})\b)", _also_conjugated, text)
     return _upper(text)
+
+
+_AFTER_VERB = r"to|the|an?|my|their|his|her|it|that|them|how|what|in|on|at|about|with|for|some|new|\w+ing"
 
 
 def _upper(text: str) -> str:
@@ -217,8 +220,14 @@ def day(moment: datetime) -> str:
 _AHEAD = re.compile(r"\b(?:today|tonight|tomorrow|(?:next|this) (?:week|weekend|month|year))\b(?!')", re.IGNORECASE)
 
 
+_DAYS = {"mon": "Monday", "tue": "Tuesday", "tues": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "thurs": "Thursday", "fri": "Friday",
+         "sat": "Saturday", "sun": "Sunday"}  # fmt: skip
+_SHORT_DAY = re.compile(r"\b((?:last|this|next|on) )(mon|tues?|wed|thu(?:rs)?|fri|sat|sun)\b\.?(?!\w)", re.IGNORECASE)
+
+
 def _dated(text: str, at: datetime) -> str:
     """The text with dates for words that mean one only on the day they were said."""
+    text = _SHORT_DAY.sub(lambda match: match[1] + _DAYS[match[2].lower()], text)
     found = find(text, at)
     if found and found.since and found.until and not re.search(r"\d{4}", found.text):
         said = _span(found.since, found.until)

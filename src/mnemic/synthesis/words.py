@@ -13,7 +13,7 @@ THEMES: Mapping[str, frozenset[str]] = {
         "Family": "family families fam kid kids child children son sons daughter daughters mom mother dad father parent parents "
         "husband wife partner brother sister sibling siblings grandma grandmother grandpa grandfather aunt uncle cousin nephew "
         "niece married marriage wedding anniversary baby adoption adopt adopting",
-        "Work": "work working worked job jobs career boss office company business store shop startup client clients customer "
+        "Work": "work job jobs career boss office company business startup client clients customer "
         "customers coworker coworkers colleague colleagues promotion interview hired fired salary professional investor investors "
         "investment employee employees internship networking marketing brand sponsor sponsors endorsement deal deals launch",
         "Technology": "code coding programming software server database app apps website deploy deployment api bug bugs python "
@@ -103,7 +103,7 @@ GENERIC = frozenset(
     pattern patterns designs design stars star rock lake ocean river mountain mountains beach park road trail trails forest
     city town country island grass flowers trees tree plants animals animal wood glass stone paper fabric drink drinks meal
     goods gear equipment clothes shirt shoes dress hat gift gifts present reminder symbol symbols tribute legacy tradition
-    traditions habit habits routine routines lifestyle situation distance height depth width speed flow rhythm were well through supportive careful wild magical classic shot pity moves""".split()
+    traditions habit habits routine routines lifestyle situation distance height depth width speed flow rhythm were well through supportive careful class classes player players leader leaders hurdle hurdles tourist court series genre genres notebook trip trips voice source system moves path pity smiles mon tue wed thu fri sat sun european german canadian italian american british french spanish asian african english chinese japanese trans mark hurdle response total combination records platform rush trophy victories victory solutions moving right rights research language bottom youth member members staff owner owners expert experts wild magical classic shot pity moves""".split()
 )
 """Words that name nothing an article could be about."""
 
