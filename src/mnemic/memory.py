@@ -51,8 +51,11 @@ from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
 from mnemic.vault import GONE, Cards, Page, Vault
+from mnemic.vault.files import file_name
 
 if TYPE_CHECKING:
+    from mnemic.synthesis import Dream, Orders, Wiki
+    from mnemic.synthesis import Judge as DreamJudge
     from mnemic.context import ContextWindow
     from mnemic.context.inject import Sought
     from mnemic.context.summaries import Pyramid
@@ -113,6 +116,9 @@ class Memory:
             settings.vault, _VaultDoor(self),
         )  # fmt: skip
         self.cards = Cards(self.vault, self.clock)
+        if self.vault.together.interrupted:
+            with suppress(MnemicError):  # another process is at it, or the next sync tells what is wrong
+                self._recover()
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 
@@ -418,6 +424,85 @@ class Memory:
         answer = self.recall(query, budget=Budget(nodes=2 * TOP_K, chars=2 * recall.chars, node_chars=recall.node_chars))
         return (frames.parse(known) if known else []), answer
 
+    # the dream
+
+    def dream(
+        self, *, stages: Sequence[str] = (), judge: str = "rules", dry_run: bool = False, since: datetime | None = None,
+        max_calls: int | None = None, max_tokens: int | None = None, progress: Callable[[str], None] | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Make articles of what was said since the last dream; the report, with an id that `undo` takes.
+
+        `judge` is rules, endpoint or agent. Raises BadInput, and Conflict where a page was edited meanwhile.
+        """
+        if judge not in ("rules", "endpoint", "agent"):
+            raise BadInput(f"judge {judge!r} is unknown: use rules, endpoint or agent")
+        if not dry_run:
+            self.vault.sync()
+        chosen, spent = self._dream_judge(judge, max_calls, max_tokens)
+        moment = None if since is None else to_ms(since)
+        return self._dreams().run(chosen, stages=stages, dry_run=dry_run, since=moment, spent=spent, progress=progress)
+
+    def dreams(self, limit: int = 50) -> list[dict[str, Any]]:
+        """The dreams that stand, newest first."""
+        return self._dreams().list(limit)
+
+    def dream_show(self, id: str | int) -> dict[str, Any]:
+        """One dream: its report and what it changed. Raises NotFound."""
+        return self._dreams().show(id)
+
+    def work_next(self) -> dict[str, Any] | None:
+        """The next question of a dream that waits for the agent; None if there is none."""
+        return self._orders().next()
+
+    def work_submit(self, id: str, answer: Any) -> dict[str, Any]:
+        """Answer a work order. Raises NotFound, Refused, BadInput."""
+        return self._orders().submit(id, answer)
+
+    @property
+    def wiki(self) -> Wiki:
+        """The articles as they are now, to be read in small pieces."""
+        from mnemic.synthesis import Wiki
+
+        return Wiki(_VaultPages(self.vault).read())
+
+    def _dreams(self) -> Dream:
+        from mnemic.synthesis import Dream
+
+        return Dream(self._store, self._ledger, self.clock, self.namespace, _VaultPages(self.vault))
+
+    def _orders(self) -> Orders:
+        from mnemic.synthesis import Orders
+
+        return Orders(self.vault.together.folder, self.clock, self.ids)
+
+    def _dream_judge(
+        self, name: str, max_calls: int | None, max_tokens: int | None
+    ) -> tuple[DreamJudge, Callable[[], dict[str, Any]]]:
+        from mnemic.llm import Budgeted, open_judge
+        from mnemic.synthesis import Asked, Rules
+
+        if name == "rules":
+            return Rules(), dict
+        if name == "agent":
+            orders = self._orders()
+            mark = orders.nonce()
+            return Asked("agent", orders.ask, lambda: mark), dict
+        llm = self.settings.llm
+        tokens = llm.dream_tokens if max_tokens is None else max_tokens
+        if llm.dream_money and llm.price:
+            tokens = min(tokens, int(llm.dream_money / llm.price * 1_000_000))
+        budget = Budgeted(self._judge or open_judge(llm), llm.dream_calls if max_calls is None else max_calls, tokens)
+
+        def spent() -> dict[str, Any]:
+            cost = round(budget.spent / 1_000_000 * llm.price, 6)
+            return {"calls": budget.asked, "tokens": budget.spent, "money": cost, "model": budget.judge.identity}
+
+        return Asked("endpoint", budget.ask, lambda: self.ids.token(8)), spent
+
+    def _recover(self) -> None:
+        with self.vault.alone(wait=False) as tick:
+            self.vault.together.recover(tick)
+
     # forgetting
 
     def forget(self, path: str, *, erase: bool = False, reason: str = "") -> Forgotten:
@@ -499,8 +584,16 @@ class Memory:
         self._ledger.committed(self.namespace, event)
         return Head(event.seq, event.hash)
 
-    def undo(self, seq: int, *, reason: str = "") -> dict[str, Any]:
-        """Take one entry back. Raises Refused, Conflict, NotFound."""
+    def undo(self, seq: int | str, *, reason: str = "") -> dict[str, Any]:
+        """Take one entry back, or a whole dream, `dream:ID`. Raises Refused, Conflict, NotFound, BadInput."""
+        if isinstance(seq, str) and not seq.isdecimal():
+            if not seq.startswith("dream:"):
+                raise BadInput(f"{seq[:50]!r} cannot be undone: give an entry's number, or dream:ID")
+            return self._dreams().undo(seq.removeprefix("dream:"), reason)
+        seq = int(seq)
+        entry = self._ledger.event(self.namespace, seq)
+        if entry.op == "dream":
+            return self._dreams().undo(entry.object, reason)
         for number in self._changed(seq):
             document = self._store.document_by_id(self.namespace, number)
             if document is not None:
@@ -745,6 +838,26 @@ class _VaultDoor:
 
     def settle(self) -> None:
         self._memory._drain()
+
+
+class _VaultPages:
+    """How the dream reaches the vault: neither knows the other."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self.write = vault.together.write
+        self.written = vault.together.written
+
+    def read(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for row in self._vault.known():
+            if row.kind in ("article", "talk") or row.path == "meta/Dreams.md":
+                with suppress(MnemicError, UnicodeDecodeError):
+                    found[row.path] = self._vault.folder.read(row.path).data.decode("utf-8")
+        return found
+
+    def path(self, title: str) -> str:
+        return f"articles/{file_name(title)}.md"
 
 
 def _documents_in(changes: Iterable[Change]) -> set[int]:

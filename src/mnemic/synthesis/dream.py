@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from mnemic.clock import Clock, from_ms, to_ms
-from mnemic.errors import BadInput, ModelError, NotFound, Refused
+from mnemic.errors import BadInput, BudgetSpent, ModelError, NotFound, Refused
 from mnemic.ledger import Ledger, canonical
 from mnemic.models.event import Change, Draft, Origin
 from mnemic.store import Store
@@ -42,10 +42,6 @@ THIN_THING, THIN_TOPIC = 2, 3
 RELATED, SEE_ALSO_MOST = 2, 12
 CHANGELOG = "meta/Dreams.md"
 OPENED = "# Dreams\n\nWhat each dream changed, and why.\n"
-
-
-class Spent(ModelError):
-    """The budget of this dream is spent, or an answer is awaited: what is left waits for the next one."""
 
 
 class Pages(Protocol):
@@ -124,7 +120,7 @@ class Dream:
             report |= {"id": None, "dry_run": dry_run, "conserved": False, "lost": run.lost}
             return report
         changes, pages = run.rows.changes(), run.changed()
-        if dry_run or not (changes or pages):
+        if dry_run or not (changes or pages or report["spent"]["calls"]):
             return report | {"id": None, "dry_run": dry_run, "diff": diff(pages) if dry_run else ""}
         number = self._commit(run, judge.name, report, changes, pages)
         tally = Tally("commit", len(pages), len(pages), 0, perf_counter() - begun)
@@ -188,7 +184,7 @@ class Dream:
             raise Refused(f"dream {number} cannot be undone: what stood before it was erased with what was erased since") from None
         back = {path: (after, before) for path, (before, after) in written.items()}
         undone: list[int] = []
-        token = f"dream-undo:{self._ns}:{number}"
+        token = f"mnemic.undo-dream:{number}"
 
         def commit() -> None:
             with self._store.write(self._ns) as tx:
@@ -372,6 +368,7 @@ class Run:
         person = subject["kind"] == "person"
         title = str(subject["title"]) if person else _called(key, str(subject["title"]), rows)
         path = self._path(title)
+        title = path.removeprefix("articles/").removesuffix(".md")
         if path in self.pages or path in self.refused:
             return False
         opening = compose.lead(rows, _name(rows) if person else title, "" if person else key)
@@ -584,7 +581,7 @@ class Run:
             return None
         try:
             return ask()
-        except Spent:
+        except BudgetSpent:
             self.waiting = True
         except ModelError as error:
             tally.rejected += 1
@@ -700,7 +697,7 @@ class Run:
 
 def token_of(number: int) -> str:
     """The operation by which a dream's commit is known."""
-    return f"dream:{number}"
+    return f"mnemic.dream:{number}"
 
 
 def diff(pages: Mapping[str, tuple[str | None, str | None]]) -> str:

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from mnemic.synthesis import article
 from mnemic.synthesis.article import APPARATUS, LEAD, REFERENCES, SEE_ALSO, Source
+from mnemic.text.secrets import redact
 
 FLOOR = 0.7
 """Share of its words that an article must keep."""
@@ -127,6 +128,8 @@ def draft(text: str, longest: int) -> list[str]:
         found.append("a citation or link of its own")
     if _LEAK.search(text):
         found.append("it talks about the task instead of the subject")
+    if redact(text)[1]:
+        found.append("a secret")
     if text.strip() and not _SENTENCE_END.search(text.strip()):
         found.append("a sentence that breaks off")
     return found

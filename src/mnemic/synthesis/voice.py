@@ -36,10 +36,12 @@ _OPENING = re.compile(
 _WHOLE = re.compile(
     r"(?:the|an?|this|that|it|it's|that's|my|these|those|one|some|being|having|seeing|when|whenever|if|since|after|before|while|as"
     r"|once|because|even|every\w*|there(?:'s)?|one of|most of|all of|people|nothing|something|knowing|playing|working|watching"
-    r"|reading|writing|painting|running|hiking|talking|spending|doing|getting|taking|creating|helping|in|on|at|for|with|during|by)\b",
+    r"|reading|writing|painting|running|hiking|talking|spending|doing|getting|taking|creating|helping|in|on|at|for|with|during|by)\b"
+    r"|[\w'\" -]{2,40}? (?:is|are|was|were|has|have|made|makes|gave|gives|helps|helped|means|feels|keeps)\b",
     re.IGNORECASE,
 )
 """How a sentence begins that has a subject of its own."""
+_INNER = re.compile(r"[“\"]([^“”\"]*)[”\"]")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _MARKUP = re.compile(r"[`#*|<>\[\]{}]|https?://")
 _DANGLING = re.compile(r"\s+([,.!?;:])")
@@ -75,7 +77,8 @@ def told(sentence: str, name: str, at: datetime, partners: Collection[str] = ())
         restated = _restated(plain, name)
         if restated is not None:
             return Told(_ended(_dated(restated, at)), False)
-    return Told(f"{name} said: “{_ended(_clipped(plain)).replace('“', '‘').replace('”', '’')}”", True)
+    quote = _INNER.sub("‘\\1’", _clipped(plain))
+    return Told(f"{name} said: “{_ended(quote)}”", True)
 
 
 def bare(sentence: str, partners: Collection[str] = ()) -> str:
@@ -107,7 +110,7 @@ def _callings(name: str) -> list[str]:
 def _restated(plain: str, name: str) -> str | None:
     first = plain.split(maxsplit=1)[0].lower().strip(",")
     rest = plain[len(plain.split(maxsplit=1)[0]) :]
-    if first in ELLIPSES and not re.match(r"\s+(?:I|i)\b", rest) and (first != "been" or re.match(r"\s+\w+(?:ing|ed)\b", rest)):
+    if first in ELLIPSES and not re.match(r"\s+(?:I|i)\b", rest) and (first != "been" or re.match(r"\s+(?:\w+(?:ing|ed)|busy|to|there|on)\b", rest)):
         told = f"{name} {ELLIPSES[first]}"
         return _third(rest, name, told, present=False)
     if first == "just" and (match := re.match(r"\s+(\w+)", rest)) and (_is_past(match[1].lower())):

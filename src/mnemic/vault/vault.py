@@ -31,6 +31,7 @@ from mnemic.vault.files import Busy, Disk, Edit, Folder, Read, Stamp, contained,
 from mnemic.vault.history import History
 from mnemic.vault.links import Graph, key_of, links, resolve, rewritten, stem
 from mnemic.vault.scan import Listing, scan
+from mnemic.vault.together import Together, journal_name
 
 GONE = "its file was deleted from the vault"
 """Why a document is hidden whose file is gone; the file's return shows it again."""
@@ -112,6 +113,7 @@ class Vault:
         self.settings = settings
         self.history = History(root, settings.git)
         self.git_problem: str | None = None
+        self.together = Together(self, lock.parent / "journal" / journal_name(ns), store, ns)
 
     # syncing
 
@@ -120,6 +122,7 @@ class Vault:
         if dry_run:
             return self._synced(scan(self.root), 0, True, accept_deletions)
         with self.alone() as tick:
+            self.together.recover(tick)
             self.finish_renames()
             return self._synced(scan(self.root), tick, False, accept_deletions)
 
@@ -280,15 +283,44 @@ class Vault:
     def write(self, path: str, data: bytes, origin: Origin) -> None:
         """Make a new file and take it in. Raises Conflict if one is there."""
         with self.alone() as tick:
-            if self.folder.exists(path):
-                raise Conflict(f"{path!r} is there already: choose another title, or edit it")
-            before = self._store.vault_file(self._ns, path)
-            intent = before or VaultFile(path, key_of(path), "writing", 0, 0, -1, 0, "", "", origin, kind_of(path),
-                                         "", "", "", 0, "")  # fmt: skip
-            state = "writing" if before is None or before.state == "gone" else before.state
-            self._note(replace(intent, intent=sha256(data), origin=origin, state=state))
-            self.folder.create(path, data)
+            self.place(path, data, origin)
             self.read_back([path], tick, "card new")
+
+    def place(self, path: str, data: bytes, origin: Origin) -> None:
+        """Make a new file, noting first that it is ours; it is yet to be read back. Raises Conflict if one is there."""
+        if self.folder.exists(path):
+            raise Conflict(f"{path!r} is there already: choose another title, or edit it")
+        before = self._store.vault_file(self._ns, path)
+        intent = before or VaultFile(path, key_of(path), "writing", 0, 0, -1, 0, "", "", origin, kind_of(path),
+                                     "", "", "", 0, "")  # fmt: skip
+        state = "writing" if before is None or before.state == "gone" else before.state
+        self._note(replace(intent, intent=sha256(data), origin=origin, state=state))
+        self.folder.create(path, data)
+
+    def exchange(self, path: str, was: bytes, data: bytes, origin: Origin) -> None:
+        """Put one text in place of another, noting first that it is ours. Raises Conflict if something else is there."""
+        row = self._store.vault_file(self._ns, path)
+        if row is not None:
+            self._note(replace(row, intent=sha256(data), origin=origin))
+        if self.folder.replace(path, data, sha256(was)) is None:
+            if row is not None:
+                self._note(row)
+            raise Conflict(f"{path!r} was edited meanwhile: it was left as it is, repeat")
+
+    def take_out(self, path: str) -> None:
+        """A file that is ours to take away goes; its document is hidden."""
+        self.folder.remove(path)
+        row = self._store.vault_file(self._ns, path)
+        if row is None or row.state == "gone":
+            return
+        if row.state == "kept":
+            self._door.hide(self.source(path))
+        batch = _Batch(self._store, self._ns)
+        if row.state == "writing":
+            batch.drop(path)
+        else:
+            batch.put(replace(row, state="gone", committed=0), links=())
+        batch.close()
 
     def revise(self, path: str, edit: Edit, message: str) -> None:
         """Edit a file in place and take it in."""
@@ -531,12 +563,15 @@ class Vault:
         return made
 
     @contextmanager
-    def alone(self) -> Iterator[int]:
-        """One writer of ours at a time; gives the file system's own time, in ns."""
+    def alone(self, *, wait: bool = True) -> Iterator[int]:
+        """One writer of ours at a time; gives the file system's own time, in ns. Raises Busy instead of waiting."""
         self._lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                raise Busy("another process writes to the vault: try again later") from None
             yield self._tick()
         finally:
             os.close(descriptor)

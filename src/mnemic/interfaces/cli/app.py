@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.errors import BadInput, MnemicError
-from mnemic.interfaces.cli import experience, lifecycle, render, semantic, vault, window
+from mnemic.interfaces.cli import dream, experience, lifecycle, render, semantic, vault, window
 from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, milliseconds, moment, opened, read, stdin
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ experience.register(app)
 lifecycle.register(app)
 vault.register(app)
 window.register(app)
+dream.register(app)
 
 
 @app.callback()
@@ -192,8 +193,12 @@ def forget(
 
 
 @app.command()
-def undo(seq: int, reason: Reason = "", as_json: Json = False) -> None:
-    """Take one ledger entry back."""
+def undo(
+    seq: Annotated[str, typer.Argument(metavar="SEQ", help="A ledger entry's number, or dream:ID.")],
+    reason: Reason = "",
+    as_json: Json = False,
+) -> None:
+    """Take one ledger entry back, or a whole dream."""
     with opened() as memory:
         emit(memory.undo(seq, reason=reason), as_json, render.record)
 
