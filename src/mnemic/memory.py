@@ -512,14 +512,58 @@ class Memory:
         deleted, by its own verb.
         """
         files, left = self._files_behind(path) if erase else ([], ())
+        spoken = self._spoken(path) if erase else {}
         done = self._with_room(lambda: self._forget(path, erase, reason))
         if erase:
             self._with_room(self._store.sweep)
             self.vault.erased(files)
+            left = (*left, *self._heal(spoken))
             done = replace(done, elsewhere=(*done.elsewhere, *left))
             self._store.settle_erasure()
             self._drain()
         return done
+
+    def _spoken(self, path: str) -> dict[str, tuple[int, int]]:
+        """The turns of the exchange that a path lies in, with their places: erasing one of them renames others."""
+        node = self._store.node(self.namespace, path)
+        document = self._store.document_by_id(self.namespace, node.document) if node else None
+        if document is None or document.session is None:
+            return {}
+        rows = self._store.nodes(self.namespace, document.id, document.shelf)
+        return {row.path: (document.id, row.message) for row in rows if row.kind == "message" and row.message is not None}
+
+    def _heal(self, spoken: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:
+        """Take out of the articles what they quote of erased turns, and of memory what the articles were; what is left where."""
+        ns = self.namespace
+        if not self._store.count(ns, "dreams", {}):
+            return ()
+        self._orders().drop()
+        self.vault.together.drop()
+        now = {place: path for path in spoken for path, place in self._spoken(path).items()}
+        moved = {path: now.get(place, "") for path, place in spoken.items() if now.get(place) != path}
+        try:
+            self.vault.sync()
+            report = self._dreams().run(self._dream_judge("rules", None, None)[0], stages=("ingest", "normalise"), moved=moved)
+        except MnemicError as error:
+            return (f"articles that quote it: they could not be changed now ({error}); run `mnemic dream`",)
+        if report["id"] is None:
+            return ()
+        for path in self.vault.together.written(f"mnemic.dream:{report['id']}"):
+            self._bury(path)
+        self.vault.together.drop()
+        return ("the vault's git history",) if self.vault.history.state() == "own" else ()
+
+    def _bury(self, file: str) -> None:
+        """Erase what a note was before it was last written; all of it where its file is gone."""
+        ns = self.namespace
+        document = self._store.document_by_source(ns, self.vault.source(file))
+        if document is None:
+            return
+        if not self.vault.folder.exists(file):
+            self._forgetting.erase(ns, document.path, reason="")
+            return
+        with self._store.write(ns) as tx:
+            tx.erase_other_texts(document.id, [document.text_id or 0], [], to_ms(self.clock.now()))
 
     def _with_room(self, act: Callable[[], T]) -> T:
         """Do it, and once more with the room kept for it where the disk is full."""

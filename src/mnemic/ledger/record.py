@@ -25,6 +25,7 @@ State = dict[tuple[str, tuple[str | int, ...]], Row]
 
 NOT_UNDOABLE = {
     "erase": "what was erased is gone for good",
+    "restate": "it only says again what stands",
     "rotate": "a document is found on whichever shelf it stands; changing it brings it back",
 }
 

@@ -14,7 +14,7 @@ from mnemic.synthesis.voice import day
 from mnemic.synthesis.words import OTHER
 
 LEAD_SENTENCES = 2
-SECTION_SENTENCES = 3
+SECTION_SENTENCES = 4
 """Sentences that one chunk may give to one section."""
 OUTLINE_LEAST = 2
 """Statements that a section of its own needs."""

@@ -104,11 +104,15 @@ class Dream:
     def run(
         self, judge: Judge, *, stages: Sequence[str] = (), dry_run: bool = False, since: int | None = None,
         spent: Callable[[], dict[str, Any]] = dict, progress: Callable[[str], None] | None = None,
+        moved: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:  # fmt: skip
-        """Dream; the report. `since`: only what was said from then on (ms). Raises BadInput for an unknown stage."""
+        """Dream; the report. `since`: only what was said from then on (ms). Raises BadInput for an unknown stage.
+
+        `moved`: paths of turns that an erasure changed; one that leads to "" is gone.
+        """
         if unknown := [name for name in stages if name not in STAGES]:
             raise BadInput(f"stage {unknown[0]!r} is unknown: use {', '.join(STAGES)}")
-        run = Run(self._store, self._ns, self._pages, judge, to_ms(self._clock.now()), since)
+        run = Run(self._store, self._ns, self._pages, judge, to_ms(self._clock.now()), since, moved or {})
         for name in STAGES[:-1]:
             if not stages or name in stages:
                 if progress:
@@ -134,8 +138,8 @@ class Dream:
         with self._store.write(self._ns) as tx:
             number = tx.allocate("dreams")
         if pages:
-            before = run.before.get(CHANGELOG)
-            pages[CHANGELOG] = before, (before or OPENED).rstrip("\n") + "\n\n" + _entry(number, run, report, from_ms(run.now))
+            before, told = run.before.get(CHANGELOG), run.pages.get(CHANGELOG)
+            pages[CHANGELOG] = before, (told or OPENED).rstrip("\n") + "\n\n" + _entry(number, run, report, from_ms(run.now))
         row = {"id": number, "at": run.now, "judge": judge, "report": canonical(report)}
         draft = Draft(
             "dream", f"dream:{number}", "system", "agent", f"dream by {judge}",
@@ -200,7 +204,9 @@ class Dream:
 class Run:
     """One run: what it reads, what it has made of it so far."""
 
-    def __init__(self, store: Store, ns: str, pages: Pages, judge: Judge, now: int, since: int | None) -> None:
+    def __init__(self, store: Store, ns: str, pages: Pages, judge: Judge, now: int, since: int | None,
+                 moved: Mapping[str, str]) -> None:  # fmt: skip
+        self.moved = moved
         self.judge, self.now, self.since = judge, now, since
         self.rows = Rows.read(store, ns)
         self.reading = Reading(store, ns)
@@ -429,9 +435,10 @@ class Run:
         person = self._kind(key) == "person"
         rows = self._material(key, chunks)
         standing = [row.heading for row in article.body_sections(self.pages[path])]
+        plain = unlinked(self.pages[path])
         by_home: dict[str, list[Statement]] = {}
         for row in rows:
-            if row.text not in self.pages[path]:
+            if row.text not in plain:
                 by_home.setdefault(compose.home_of(row, person, standing), []).append(row)
         failed: set[str] = set()
         homes: dict[str, str] = {}
@@ -524,24 +531,39 @@ class Run:
         return {surface: min(titles) for surface, titles in found.items() if len(titles) == 1 and len(surface) > 2}
 
     def _normalise(self, tally: Tally) -> None:
-        """Let go of sentences whose turn was erased or forgotten; all else of a page's form the writers keep."""
+        """Let go of sentences whose turn was erased or forgotten; the rest of a page's form its writers keep."""
+        gone: list[str] = []
         for path, before in list(self.pages.items()):
-            if not path.startswith("articles/") or article.redirect(before) is not None:
-                continue
-            if path not in self.patches and not self._has_dead(before):
+            if not path.startswith("articles/") or article.redirect(before) is not None or not self._has_dead(before):
                 continue
             tally.taken += 1
-            text, gone = healed(before, self.reading.resolves)
-            if text != before:
-                self.pruned |= gone
-                if article.notes(text):
-                    self.pages[path] = article.marked(text)
-                    tally.given += 1
-                else:
-                    self.found.append(Signal(path, "emptied", "everything it cited was erased or forgotten"))
+            text, pruned = healed(before, self._lives, self.moved)
+            self.pruned |= pruned
+            if article.notes(text):
+                self.pages[path] = article.marked(text)
+            else:
+                gone.append(article.title_of(before))
+                del self.pages[path]
+                self.patches.pop(path, None)
+                self._homeless(path)
+            tally.given += 1
+        for title in gone:
+            for path, text in self.pages.items():
+                if f"[[{title}]]" in text:
+                    self.pages[path] = _unlisted(text.replace(f"- [[{title}]]\n", "").replace(f"[[{title}]]", "an erased article" if path == CHANGELOG else title))
+
+    def _homeless(self, path: str) -> None:
+        for (key,), row in list(self.rows.now["subjects"].items()):
+            if row["article"] == path:
+                self.rows.put("subjects", {**row, "article": ""})
+                for chunk in self.rows.by_subject[str(key)]:
+                    self.rows.moved(chunk, str(key), CAPTURED)
 
     def _has_dead(self, text: str) -> bool:
-        return any(not self.reading.resolves(source) for source in article.notes(text).values())
+        return any(not self._lives(source) or source.path in self.moved for source in article.notes(text).values())
+
+    def _lives(self, source: Source) -> bool:
+        return bool(self.moved[source.path]) if source.path in self.moved else self.reading.resolves(source)
 
     def _wikify(self, tally: Tally) -> None:
         """Split a section off that has outgrown its article; the parent keeps a summary and points to it."""
@@ -711,15 +733,26 @@ def diff(pages: Mapping[str, tuple[str | None, str | None]]) -> str:
     return "\n".join(parts)
 
 
+def unlinked(text: str) -> str:
+    """A text with what its links show instead of them, and without bold."""
+    return re.sub(r"\[\[(?:[^\]|\n]*\|)?([^\]|\n]*)\]\]", r"\1", text).replace("**", "")
+
+
+def _unlisted(text: str) -> str:
+    """A page without a See also that lists nothing."""
+    return re.sub(r"(?m)^## See also\n+(?=## |\Z)", "", text)
+
+
 _PIECE = re.compile(r"(.*?)((?:\[\^\d+\])+)\s*", re.DOTALL)
 
 
-def healed(text: str, resolves: Callable[[Source], bool]) -> tuple[str, set[str]]:
+def healed(text: str, resolves: Callable[[Source], bool], moved: Mapping[str, str]) -> tuple[str, set[str]]:
     """A page without the sentences that rest only on turns that are gone, footnotes closed up; and what was let go of."""
     known = article.notes(text)
     dead = {number for number, source in known.items() if not resolves(source)}
+    text = re.sub(r"`(/[^`\n]+)`$", lambda match: f"`{moved.get(match[1]) or match[1]}`", text, flags=re.MULTILINE)
     if not dead:
-        return text, set()
+        return text, {source.path for source in known.values() if source.path in moved}
     first = article.section(text, article.REFERENCES)
     body, tail = (text[: first.start], text[first.start :]) if first else (text, "")
     lines = [line for line in (_healed_line(line, dead) for line in body.split("\n")) if line is not None]
@@ -730,7 +763,7 @@ def healed(text: str, resolves: Callable[[Source], bool]) -> tuple[str, set[str]
     for number in sorted(set(known) - dead):
         order[number] = len(order) + 1
     whole = re.sub(r"\[\^(\d+)\]", lambda match: f"[^{order[int(match[1])]}]" if int(match[1]) in order else "", whole)
-    return whole, {known[number].path for number in dead}
+    return whole, {source.path for number, source in known.items() if number in dead or source.path in moved}
 
 
 def _healed_line(line: str, dead: set[int]) -> str | None:

@@ -145,15 +145,16 @@ def every_sentence_cited(body: str) -> bool:
 def conserved(before: Mapping[str, str], after: Mapping[str, str | None], pruned: Collection[str] = ()) -> list[str]:
     """What a whole dream would lose: `before` and `after` are the texts of the pages it changes, by path."""
     found: list[str] = []
-    if gone := sorted(path for path in before if after.get(path) is None):
+    dead = {path for path, text in before.items() if {source.path for source in article.notes(text).values()} <= set(pruned)}
+    if gone := sorted(path for path in before if after.get(path) is None and path not in dead):
         found.append(f"{gone[0]!r} would vanish")
     had = {source.path for text in before.values() for source in article.notes(text).values()} - set(pruned)
     has = {source.path for text in after.values() if text for source in article.notes(text).values()}
     if lost := sorted(had - has):
         found.append(f"{len(lost)} sources would be cited nowhere any more, the first is {lost[0]!r}")
     was = sum(article.words(article.prose(text)) for text in before.values())
-    now = sum(article.words(article.prose(text)) for path, text in after.items() if text and path in before)
-    if now < ALARM * was:
+    now = sum(article.words(article.prose(text)) for text in after.values() if text)
+    if now < ALARM * was and not pruned:
         found.append(f"the articles would shrink from {was} words to {now}")
     return found
 

@@ -16,7 +16,7 @@ from mnemic.synthesis.voice import bare, sentences, told
 from mnemic.synthesis.words import GENERIC, OTHER, THEMES
 from mnemic.text.tokens import query_terms
 
-FLOOR = 3.0
+FLOOR = 2.0
 """Worth below which a sentence is no statement."""
 MOST_SENTENCES = 60
 """Sentences of one turn that are looked at."""
@@ -33,6 +33,7 @@ _FEELS = re.compile(
 )
 _OBJECT = re.compile(r"\b(?:it|that|this|them|those)[.!]$", re.IGNORECASE)
 _FIRST = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|we|we're|we've|we'll|our|us)\b", re.IGNORECASE)
+_LIVES = frozenset(word for about in THEMES.values() for word in about)
 _GOES = re.compile(r"^(?:\w+ed|went|got|had|took|made|been|gonna|can't|spent|saw|won|met|bought|found|started)\b", re.IGNORECASE)
 
 
@@ -103,7 +104,8 @@ def _worth(plain: str, text: str, quoted: bool) -> float:
     words = [word.lower().removesuffix("'s") for word in _WORD.findall(plain)]
     content = {word for word in words if len(word) > 3 and word not in GENERIC}
     names = {word for word in _WORD.findall(plain)[1:] if word[0].isupper() and word.lower() not in GENERIC and not word.startswith("I")}
-    worth = min(len(content), 4) + min(len(names), 2) + 1.5 * bool(re.search(r"\b\d{1,2} [A-Z][a-z]+ \d{4}|\b(?:19|20)\d\d\b", text))
+    lives = {word for word in words if word in _LIVES} - content
+    worth = min(len(content) + 0.5 * len(lives), 4) + min(len(names), 2) + 1.5 * bool(re.search(r"\b\d{1,2} [A-Z][a-z]+ \d{4}|\b(?:19|20)\d\d\b", text))
     worth += 0.5 * bool(re.search(r"\d", plain))
     worth -= 1.5 * bool(_LOOSE.match(plain)) + 1.5 * bool(_FEELS.search(text)) + 1.0 * bool(_OBJECT.search(plain))
     if re.search(r"\b(?:you|your|yours|ya|u)\b", plain, re.IGNORECASE):

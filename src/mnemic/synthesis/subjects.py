@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from mnemic.synthesis.voice import sentences
+from mnemic.synthesis.voice import names_itself, sentences
 from mnemic.synthesis.words import BEFORE_NOUN, GENERIC, NOT_BEFORE_NOUN
 from mnemic.text.tokens import terms
 
@@ -77,7 +77,8 @@ def _names(turn: str, called: Collection[str]) -> Iterable[tuple[str, bool]]:
         for match in _NAME.finditer(sentence):
             name = match[0].strip(" .,'-").removesuffix("'s")
             words = [word for word in name.split() if word.lower() not in called]
-            if len(words) < len(name.split()) or (match.start() == 0 and len(words) < 2 and not _odd(name)):
+            alone = match.start() == 0 and len(words) < 2 and not _odd(name)
+            if len(words) < len(name.split()) or (alone and not names_itself(sentence)):
                 continue
             if match.start() == 0 and words and (words[0].lower() in GENERIC | BEFORE_NOUN | NOT_BEFORE_NOUN):
                 words = words[1:]

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from mnemic.synthesis.words import ADVERBS, AMBIGUOUS, COMMON_VERBS, ELLIPSES, PAST
+from mnemic.synthesis.words import ADVERBS, AMBIGUOUS, BEFORE_NOUN, COMMON_VERBS, ELLIPSES, GENERIC, NOT_BEFORE_NOUN, PAST
 from mnemic.text.when import find
 
 LONGEST = 420
@@ -28,7 +28,7 @@ _YOU = re.compile(r"\b(?:you|your|yours|yourself|u|ur|ya|y'all)\b|你|您", re.I
 _WE = re.compile(r"\b(?:we|us|our|ours|ourselves|we're|we've|we'll|we'd|let's)\b", re.IGNORECASE)
 _FIRST = re.compile(r"\b(?:I|i)(?:'(?:m|ve|ll|d))?\b(?!\.)|\b(?:[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b(?!-)")
 _OPENING = re.compile(
-    r"(?:(?:yesterday|today|recently|lately|currently|since then|last \w+|this \w+|two \w+ ago|a \w+ ago|a few \w+ ago|unfortunately"
+    r"(?:(?:yesterday|today|tomorrow|tonight|next \w+|recently|lately|currently|since then|last \w+|this \w+|two \w+ ago|a \w+ ago|a few \w+ ago|unfortunately"
     r"|luckily|fortunately|last but not least|growing up|these days|right now|at first|nowadays|as a kid|now|then|after that)"
     r"[,]?\s+|(?!if\b|when\b|because\b|since\b|i\b|my\b|me\b|we\b)(?:[^\W\d]['\w-]*\s+){1,6}?[^\W\d]['\w-]*,\s+(?=i\b))?",
     re.IGNORECASE,
@@ -37,10 +37,11 @@ _WHOLE = re.compile(
     r"(?:the|an?|this|that|it|it's|that's|my|these|those|one|some|being|having|seeing|when|whenever|if|since|after|before|while|as"
     r"|once|because|even|every\w*|there(?:'s)?|one of|most of|all of|people|nothing|something|knowing|playing|working|watching"
     r"|reading|writing|painting|running|hiking|talking|spending|doing|getting|taking|creating|helping|in|on|at|for|with|during|by)\b"
-    r"|[\w'\" -]{2,40}? (?:is|are|was|were|has|have|made|makes|gave|gives|helps|helped|means|feels|keeps)\b",
+    r"|[A-Za-z]+'s (?:\w+ed|been|a|the|so|really|my|always|also)\b|[\w'\" -]{2,40}? (?:is|are|was|were|has|have|made|makes|gave|gives|helps|helped|means|feels|keeps)\b",
     re.IGNORECASE,
 )
 """How a sentence begins that has a subject of its own."""
+_NAMED = re.compile(r"([A-Z][\w-]+(?: [A-Z][\w-]+)*)(?: (?:also|just|already|finally|recently|now|never|always))? ?((?<! )'s|(?<= )[a-z]+)\b")
 _INNER = re.compile(r"[“\"]([^“”\"]*)[”\"]")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _MARKUP = re.compile(r"[`#*|<>\[\]{}]|https?://")
@@ -110,7 +111,7 @@ def _callings(name: str) -> list[str]:
 def _restated(plain: str, name: str) -> str | None:
     first = plain.split(maxsplit=1)[0].lower().strip(",")
     rest = plain[len(plain.split(maxsplit=1)[0]) :]
-    if first in ELLIPSES and not re.match(r"\s+(?:I|i)\b", rest) and (first != "been" or re.match(r"\s+(?:\w+(?:ing|ed)|busy|to|there|on)\b", rest)):
+    if first in ELLIPSES and not re.match(r"\s+(?:I|i)\b", rest) and not re.match(r"\s+be\b", rest) and (first != "been" or re.match(r"\s+(?:\w+(?:ing|ed)|busy|to|there|on)\b", rest)):
         told = f"{name} {ELLIPSES[first]}"
         return _third(rest, name, told, present=False)
     if first == "just" and (match := re.match(r"\s+(\w+)", rest)) and (_is_past(match[1].lower())):
@@ -121,8 +122,17 @@ def _restated(plain: str, name: str) -> str | None:
         subject = plain[:start]
         return _subject(plain[start:], name, subject)
     if not _FIRST.search(plain):
-        return None
+        return plain if names_itself(plain) else None
     return _third(plain, name, "", present=False, named=False) if _WHOLE.match(plain) else None
+
+
+def names_itself(plain: str) -> bool:
+    """Whether a sentence tells something of a thing with a name, so that it can stand as it was said."""
+    match = _NAMED.match(plain)
+    if match is None or any(word.lower() in GENERIC | BEFORE_NOUN | NOT_BEFORE_NOUN for word in match[1].split()[:1]):
+        return False
+    verb = match[2].lower()
+    return not match[1].lower().endswith(("ing", "ed")) and (_is_past(verb) or verb in ("is", "has", "'s") or (verb.endswith("s") and len(verb) > 3))
 
 
 def _subject(text: str, name: str, lead: str) -> str | None:
@@ -203,7 +213,7 @@ def _third(rest: str, name: str, told: str, *, present: bool, named: bool = True
     return _upper(text)
 
 
-_AFTER_VERB = r"to|the|an?|my|their|his|her|it|that|them|how|what|in|on|at|about|with|for|some|new|\w+ing"
+_AFTER_VERB = r"to|as|the|an?|my|their|his|her|it|that|them|how|what|in|on|at|about|with|for|some|new|\w+ing"
 
 
 def _upper(text: str) -> str:

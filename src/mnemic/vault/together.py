@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from mnemic.errors import Conflict, DiskFull, NotFound, StoreError
 from mnemic.models.event import Origin
 from mnemic.store import Store
+from mnemic.vault.files import sha256
 
 if TYPE_CHECKING:
     from mnemic.vault.vault import Vault
@@ -48,8 +49,7 @@ class Together:
                     raise Conflict(f"{path!r} was edited meanwhile: nothing was changed, repeat")
             self._begin(pages, token, message)
             try:
-                for path, (before, after) in pages.items():
-                    self._put(path, before, after, origins.get(path, "agent"))
+                self._put(pages, origins)
                 commit()
             except Exception:
                 self._settle(tick)
@@ -88,9 +88,7 @@ class Together:
             file.unlink()
             _flush(self.folder)
             return
-        for path, (before, after) in pages.items():
-            if self._text(path) == before != after:
-                self._put(path, before, after, "agent")
+        self._put({path: pair for path, pair in pages.items() if self._text(path) == pair[0] != pair[1]}, {})
         standing = [path for path, (_, after) in pages.items() if after is not None and self._text(path) is not None]
         for path, (_, after) in pages.items():
             if after is None and self._text(path) is None:
@@ -99,26 +97,26 @@ class Together:
         os.replace(file, self.folder / _kept(str(found["token"])))
         _flush(self.folder)
 
-    def _put(self, path: str, before: str | None, after: str | None, origin: Origin) -> None:
-        if after is None:
-            self._vault.folder.remove(path)
-        elif before is None:
-            self._vault.place(path, after.encode(), origin)
-        else:
-            self._vault.exchange(path, before.encode(), after.encode(), origin)
+    def _put(self, pages: Pages, origins: Mapping[str, Origin]) -> None:
+        texts = {path: after.encode() for path, (_, after) in pages.items() if after is not None}
+        self._vault.intend({path: (data, origins.get(path, "agent")) for path, data in texts.items()})
+        folder = self._vault.folder
+        for path, (before, after) in pages.items():
+            if after is None:
+                folder.remove(path)
+            elif before is None:
+                folder.create(path, texts[path])
+            elif folder.replace(path, texts[path], sha256(before.encode())) is None:
+                raise Conflict(f"{path!r} was edited meanwhile: nothing was changed, repeat")
 
     def _back(self, path: str, before: str | None, after: str | None) -> None:
         """Undo what `_put` did, if it did it and nobody wrote since."""
-        if self._text(path) != after or before == after:
+        if before == after or self._text(path) != after:
             return
         if before is None:
             self._vault.take_out(path)
-        elif after is None:
-            row = self._store.vault_file(self._ns, path)
-            self._vault.place(path, before.encode(), row.origin if row else "agent")  # type: ignore[arg-type]
         else:
-            row = self._store.vault_file(self._ns, path)
-            self._vault.exchange(path, after.encode(), before.encode(), row.origin if row else "agent")  # type: ignore[arg-type]
+            self._put({path: (after, before)}, {})
 
     def _text(self, path: str) -> str | None:
         try:

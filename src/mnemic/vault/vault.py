@@ -290,22 +290,18 @@ class Vault:
         """Make a new file, noting first that it is ours; it is yet to be read back. Raises Conflict if one is there."""
         if self.folder.exists(path):
             raise Conflict(f"{path!r} is there already: choose another title, or edit it")
-        before = self._store.vault_file(self._ns, path)
-        intent = before or VaultFile(path, key_of(path), "writing", 0, 0, -1, 0, "", "", origin, kind_of(path),
-                                     "", "", "", 0, "")  # fmt: skip
-        state = "writing" if before is None or before.state == "gone" else before.state
-        self._note(replace(intent, intent=sha256(data), origin=origin, state=state))
+        self.intend({path: (data, origin)})
         self.folder.create(path, data)
 
-    def exchange(self, path: str, was: bytes, data: bytes, origin: Origin) -> None:
-        """Put one text in place of another, noting first that it is ours. Raises Conflict if something else is there."""
-        row = self._store.vault_file(self._ns, path)
-        if row is not None:
-            self._note(replace(row, intent=sha256(data), origin=origin))
-        if self.folder.replace(path, data, sha256(was)) is None:
-            if row is not None:
-                self._note(row)
-            raise Conflict(f"{path!r} was edited meanwhile: it was left as it is, repeat")
+    def intend(self, texts: Mapping[str, tuple[bytes, Origin]]) -> None:
+        """Note what is going to be written, so that it is known as ours (F05)."""
+        with self._store.write(self._ns) as tx:
+            for path, (data, origin) in texts.items():
+                before = self._store.vault_file(self._ns, path)
+                row = before or VaultFile(path, key_of(path), "writing", 0, 0, -1, 0, "", "", origin, kind_of(path),
+                                          "", "", "", 0, "")  # fmt: skip
+                state = "writing" if before is None or before.state == "gone" else before.state
+                tx.put_vault_file(replace(row, intent=sha256(data), origin=origin, state=state))
 
     def take_out(self, path: str) -> None:
         """A file that is ours to take away goes; its document is hidden."""
