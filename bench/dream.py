@@ -44,12 +44,12 @@ def main() -> None:
     report: dict[str, Any] = {}
     if options.topicseg:
         report["chunker"] = chunker(options.topicseg)
-    if options.locomo:
+    if options.locomo and options.turns:
+        report["scale"] = scale(json.loads(options.locomo.read_text("utf-8")), options.turns)
+    if options.locomo and options.rounds:
         rows = json.loads(options.locomo.read_text("utf-8"))
         report["wiki"] = wiki(rows, options.rounds)
         report["growth"] = growth(rows)
-        if options.turns:
-            report["scale"] = scale(rows, options.turns)
     print(json.dumps(report, indent=None if options.json else 2, ensure_ascii=False))
 
 
@@ -288,7 +288,6 @@ def scale(rows: Sequence[dict[str, Any]], least: int) -> dict[str, Any]:
                     memory.capture(said, session=name, index=False)
                     count += len(said)
             round += 1
-        memory.index()
         begun = perf_counter()
         report = memory.dream()
         seconds = perf_counter() - begun

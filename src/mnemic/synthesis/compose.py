@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mnemic.clock import from_ms
@@ -18,10 +18,11 @@ SECTION_SENTENCES = 4
 """Sentences that one chunk may give to one section."""
 OUTLINE_LEAST = 2
 """Statements that a section of its own needs."""
-_DEFINES = re.compile(
-    r" (?:is (?:an? |keen|passionate|into |originally|from|currently|studying|working|a big fan)|works? |lives |wants to |loves |plays |has been |used to "
-    r"|started |is (?:currently )?\w+ing )"
+_IS = re.compile(
+    r" (?:still |now |currently |also |really )*(?:is (?:an? |originally |from )|works? (?:as|at|for|in) |lives |studies |runs an? |owns )"
 )
+_DOES = re.compile(r" (?:still |now |currently |also |really )*(?:is (?:keen|passionate|into|studying|\w+ing) |wants to |loves |plays |has been |used to |started )")
+"""What tells best who somebody is, and what tells what they do."""
 _VAGUE = re.compile(r"\b(?:it|that|this|they|them|those|these|so|too|him|her|he|she|also)\b", re.IGNORECASE)
 
 
@@ -49,7 +50,8 @@ def lead(rows: Sequence[Statement], name: str, key: str = "") -> list[Statement]
         if key:
             worth += 1.5 * (row.text.lower().find(name.lower()) >= 0)
         else:
-            worth += 3.0 * (row.text.startswith(name + " ") and bool(_DEFINES.match(row.text[len(name) :])))
+            rest = row.text[len(name) :] if row.text.startswith(name + " ") else ""
+            worth += 4.0 * bool(_IS.match(rest)) + 2.0 * bool(_DOES.match(rest))
             worth -= 2.0 * (not row.text.startswith(name))
         return -worth, row.said.at
 
@@ -107,25 +109,32 @@ def paragraphs(sentences: Sequence[Sentence], numbers: Mapping[str, int]) -> str
     return "\n\n".join(blocks)
 
 
-def linked(text: str, names: Mapping[str, str], own: str, standing: str) -> str:
-    """The text with the first mention of each other article as a link; `names`: surface → article. A fixed point."""
-    for surface in sorted(names, key=lambda name: (-len(name), name)):
-        title = names[surface]
-        if title == own or f"[[{title}]]" in standing or f"[[{title}|" in standing or f"[[{title}]]" in text or f"[[{title}|" in text:
-            continue
-        match = next(_free(rf"(?<![\w\[|*]){re.escape(surface)}(?![\w\]|])", text), None)
-        if match is not None:
+class Linker:
+    """Puts links to articles into paragraphs. `names`: what an article is called in prose → its title."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+        surfaces = sorted(names, key=lambda name: (-len(name), name))
+        self._pattern = re.compile(rf"(?<![\w\[|*])(?:{'|'.join(map(re.escape, surfaces))})(?![\w\]|])") if surfaces else None
+
+    def linked(self, paragraph: str, own: str, standing: set[str]) -> str:
+        """The paragraph with the first mention of each other article as a link; what it links to is added to `standing`."""
+        if self._pattern is None:
+            return paragraph
+        taken = [match.span() for match in re.finditer(r"\[\[[^\]]*\]\]|`[^`\n]*`", paragraph)]
+        parts: list[str] = []
+        done = 0
+        for match in self._pattern.finditer(paragraph):
+            title = self._names[match[0]]
+            if title == own or title in standing or any(start <= match.start() < end for start, end in taken):
+                continue
+            standing.add(title)
             link = f"[[{title}]]" if match[0] == title else f"[[{title}|{match[0]}]]"
-            text = text[: match.start()] + link + text[match.end() :]
-    return text
+            parts += [paragraph[done : match.start()], link]
+            done = match.end()
+        return "".join([*parts, paragraph[done:]])
 
 
-def _free(pattern: str, text: str) -> Iterator[re.Match[str]]:
-    taken = [match.span() for match in re.finditer(r"\[\[[^\]]*\]\]|`[^`\n]*`", text)]
-    for match in re.finditer(pattern, text):
-        if not any(start <= match.start() < end for start, end in taken):
-            yield match
-
-
-Draft = Callable[[str, str, Sequence[Statement]], list[Sentence]]
-"""Who writes a section: (title, heading, statements) → sentences. Raises ModelError."""
+def links(text: str) -> set[str]:
+    """The articles that a text links to."""
+    return set(re.findall(r"\[\[([^\]|#\n]+)", text))

@@ -28,7 +28,7 @@ from mnemic.synthesis.judges import Judge
 from mnemic.synthesis.reading import Reading, digest_of
 from mnemic.synthesis.rows import CAPTURED, CHUNKED, EXTRACTED, IDLE, KEPT, SLIGHT, WRITTEN, Rows
 from mnemic.synthesis.signals import Signal, signals
-from mnemic.synthesis.subjects import key_of
+from mnemic.synthesis.subjects import heads, key_of
 from mnemic.synthesis.statement import Said, Statement, about, distinct, statements, theme_of
 
 STAGES = (
@@ -39,6 +39,8 @@ RECURS = 2
 """Chunks that a subject needs for an article of its own."""
 THIN_THING, THIN_TOPIC = 2, 3
 """Statements that name a thing, or a topic, before it gets an article."""
+ENGAGED, PASSING = 0.15, 0.5
+"""Share of its mentions in which a topic must be the head of its phrase: one that a chunk dwells on, and one only mentioned."""
 RELATED, SEE_ALSO_MOST = 2, 12
 CHANGELOG = "meta/Dreams.md"
 OPENED = "# Dreams\n\nWhat each dream changed, and why.\n"
@@ -365,7 +367,9 @@ class Run:
         kind = self._kind(key)
         if kind == "topic":
             engaged = any(self.rows.route(chunk, key)["turns"] > 1 for chunk in chunks)
-            return engaged and len(rows) >= THIN_TOPIC
+            good, total = heads(key, (row.plain for row in rows))
+            known = good >= 1 and good >= ENGAGED * total if engaged else len(chunks) > RECURS and good >= max(2, PASSING * total)
+            return len(rows) >= THIN_TOPIC and known
         return len(rows) >= THIN_THING
 
     def _created(self, key: str, rows: list[Statement], tally: Tally) -> bool:
@@ -491,15 +495,16 @@ class Run:
 
     def _link(self, tally: Tally) -> None:
         """Let new paragraphs link to the articles they name, and say what else is related."""
-        names = self._surfaces()
+        linker = compose.Linker(self._surfaces())
         titles = {str(row["article"]): article.title_of(self.pages[str(row["article"])])
                   for row in self.rows.now["subjects"].values() if row["article"] in self.pages}  # fmt: skip
         for path, patch in self.patches.items():
             tally.taken += 1
             before = text = self.pages[path]
-            for paragraph in patch.paragraphs:
-                made = compose.linked(paragraph, names, patch.title, text)
-                text = text.replace(paragraph, made, 1)
+            see = article.section(text, article.SEE_ALSO)
+            standing = compose.links(text[: see.start] if see else text)
+            made = {paragraph: linker.linked(paragraph, patch.title, standing) for paragraph in patch.paragraphs}
+            text = "\n".join(made.get(line, line) for line in text.split("\n"))
             text = article.with_see_also(text, self._related(patch, titles, text))
             changed = {row.anchor for row in article.sections(text)} if patch.created else patch.anchors
             if text != before and self._pass(path, before, text, patch.title, tally, changed):

@@ -16,15 +16,15 @@ from mnemic.synthesis.statement import Statement
 from mnemic.synthesis.voice import day
 
 _PLACE = r"([A-Z][\w'-]+(?:[ ,]+(?:[A-Z][\w'-]+|of|de|the(?= [A-Z])))*)"
-_ROLE = r"((?:[a-z-]+ ){0,3}[a-z-]+(?:er|or|ist|ian|ant|ent|nurse|chef|coach|cook|pilot|vet|engineer|player|therapist|manager))\b"
+_ROLE = r"((?:[a-z-]+ ){0,3}[a-z-]*(?:er|or|ist|ian|ant|ent|nurse|chef|coach|cook|pilot|vet|engineer|player|therapist|manager))\b"
 SLOTS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("lives_in", re.compile(rf"\b[Ii] (?:now |currently )?live in {_PLACE}")),
+    ("lives_in", re.compile(rf"\b[Ii] (?:now |currently |still )?live in {_PLACE}")),
     ("lives_in", re.compile(rf"\b[Ii](?:'ve| have)? (?:just |recently |finally )?moved (?:back )?to {_PLACE}")),
     ("born_in", re.compile(rf"\b[Ii](?: am|'m) (?:originally )?from {_PLACE}")),
     ("born_in", re.compile(rf"\b[Ii] (?:was born|grew up) in {_PLACE}")),
-    ("works_as", re.compile(rf"\b[Ii] (?:now |currently )?work as an? {_ROLE}")),
+    ("works_as", re.compile(rf"\b[Ii] (?:now |currently |still )?work as an? {_ROLE}")),
     ("works_as", re.compile(rf"\b[Ii](?:'m| am) (?:now |currently )?(?:working as )?an? (?:freelance |professional |senior |junior )?{_ROLE}[.,!]")),
-    ("works_at", re.compile(rf"\b[Ii] (?:now |currently )?work (?:at|for) {_PLACE}")),
+    ("works_at", re.compile(rf"\b[Ii] (?:now |currently |still )?work (?:at|for) {_PLACE}")),
     ("works_at", re.compile(rf"\b[Ii](?:'ve| have)? (?:just |recently )?(?:started (?:a (?:new )?job |working )at|joined) {_PLACE}")),
 )  # fmt: skip
 TOLD = {"lives_in": "lived in", "born_in": "came from", "works_as": "worked as", "works_at": "worked at"}

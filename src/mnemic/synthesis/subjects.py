@@ -40,6 +40,7 @@ class Mention:
 def key_of(surface: str) -> str:
     """What makes two ways of writing a name the same: stems, without punctuation."""
     plain = re.sub(r"^(?:the|an?)\s+(?=\S)", "", surface.replace("’", "'"), flags=re.IGNORECASE)
+    plain = re.sub(r"\b([A-Z]{2,})s\b", r"\1", plain)
     return " ".join(terms(plain.replace("'s", "").replace("-", " ")))
 
 
@@ -68,6 +69,32 @@ def mentions(turns: Sequence[str], people: Collection[str]) -> list[Mention]:
         and (key in proper or others[key] <= 0.5 * sum(forms[key].values()) + 0.5)
     ]
     return sorted(found, key=lambda one: (-one.turns, one.kind, one.key))[:MOST]
+
+
+def heads(key: str, sentences: Iterable[str]) -> tuple[int, int]:
+    """How often a common noun stands at the end of its phrase, after a word that a noun follows; and how often it stands at all.
+
+    "the harbour at dawn" counts, "a cute dog" and "we walk" do not.
+    """
+    last = key.split()[-1]
+    good = total = 0
+    for sentence in sentences:
+        words = _WORD.findall(sentence.replace("’", "'"))
+        for place, word in enumerate(words):
+            if key_of(word) != last:
+                continue
+            total += 1
+            before = words[place - 1].lower() if place else ""
+            after = words[place + 1].lower() if place + 1 < len(words) else "."
+            led = before in BEFORE_NOUN or (place > 1 and before.isalpha() and words[place - 2].lower() in BEFORE_NOUN)
+            good += after in _AFTER_HEAD and (led or len(key.split()) > 1 or word.lower().endswith("ing"))
+    return good, total
+
+
+_AFTER_HEAD = frozenset(
+    ". , ! ? ; : - – — ) and or but of in on at to for from with by is was are were has have had that which who because so as about into"
+    " after before during when since while where than too also again".split()
+)
 
 
 def _names(turn: str, called: Collection[str]) -> Iterable[tuple[str, bool]]:

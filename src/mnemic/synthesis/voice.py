@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from mnemic.synthesis.words import ADVERBS, AMBIGUOUS, BEFORE_NOUN, COMMON_VERBS, ELLIPSES, GENERIC, NOT_BEFORE_NOUN, PAST
+from mnemic.synthesis.words import ADVERBS, AMBIGUOUS, BEFORE_NOUN, COMMON_VERBS, ELLIPSES, GENERIC, NOT_BEFORE_NOUN, PAST, PLAIN_VERBS
 from mnemic.text.when import find
 
 LONGEST = 420
@@ -209,7 +209,7 @@ def _third(rest: str, name: str, told: str, *, present: bool, named: bool = True
     text = re.sub(r"\bthey wasn't\b", "they weren't", text)
     text = re.sub(r"\b(is|are) gonna\b", r"\1 going to", text)
     if present and " to " not in text:
-        text = re.sub(rf"\b(and|but|or) ([a-z]+)\b(?= (?:{_AFTER_VERB})\b)", _also_conjugated, text)
+        text = re.sub(r"\b(and|but|or) ([a-z]+)\b", _also_conjugated, text)
     return _upper(text)
 
 
@@ -221,7 +221,9 @@ def _upper(text: str) -> str:
 
 
 def _also_conjugated(match: re.Match[str]) -> str:
-    verb = _conjugated(match[2]) if match[2] in COMMON_VERBS else None
+    follows = re.match(rf" (?:{_AFTER_VERB})\b", match.string[match.end() :])
+    known = match[2] in PLAIN_VERBS or (match[2] in COMMON_VERBS and follows)
+    verb = _conjugated(match[2]) if known else None
     return f"{match[1]} {verb}" if verb else match[0]
 
 
@@ -233,6 +235,7 @@ def day(moment: datetime) -> str:
 _AHEAD = re.compile(r"\b(?:today|tonight|tomorrow|(?:next|this) (?:week|weekend|month|year))\b(?!')", re.IGNORECASE)
 
 
+_TO_COME = re.compile(r"\b(?:will|going to|gonna|plans?|planning|hopes?|hoping|wants?|next|soon|looking forward)\b|'ll\b", re.IGNORECASE)
 _DAYS = {"mon": "Monday", "tue": "Tuesday", "tues": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "thurs": "Thursday", "fri": "Friday",
          "sat": "Saturday", "sun": "Sunday"}  # fmt: skip
 _SHORT_DAY = re.compile(r"\b((?:last|this|next|on) )(mon|tues?|wed|thu(?:rs)?|fri|sat|sun)\b\.?(?!\w)", re.IGNORECASE)
@@ -242,6 +245,8 @@ def _dated(text: str, at: datetime) -> str:
     """The text with dates for words that mean one only on the day they were said."""
     text = _SHORT_DAY.sub(lambda match: match[1] + _DAYS[match[2].lower()], text)
     found = find(text, at)
+    if found and _TO_COME.search(text) and not re.search(r"\b(?:ago|last|yesterday|past)\b", found.text, re.IGNORECASE):
+        found = None  # the reader of times looks back: what is still to come keeps its words
     if found and found.since and found.until and not re.search(r"\d{4}", found.text):
         said = _span(found.since, found.until)
         if said and not text[found.end : found.end + 2] == "'s":
@@ -284,6 +289,7 @@ def _span(since: datetime, until: datetime) -> str:
 
 
 def _ended(text: str) -> str:
+    text = re.sub(r",? (?:by the way|btw|though|lol|haha|you know|as well, by the way)(?=[.!]*$)", "", text, flags=re.IGNORECASE)
     text = _DANGLING.sub(r"\1", text).rstrip(" ,;:-–—")
     text = re.sub(r"[!.]{2,}$", ".", text)
     text = text[:-1] + "." if text.endswith("!") else text

@@ -17,7 +17,7 @@ THEMES: Mapping[str, frozenset[str]] = {
         "customers coworker coworkers colleague colleagues promotion interview hired fired salary professional investor investors "
         "investment employee employees internship networking marketing brand sponsor sponsors endorsement deal deals launch",
         "Technology": "code coding programming software server database app apps website deploy deployment api bug bugs python "
-        "computer laptop gpu hardware network algorithm framework library repository tests postgres linux developer",
+        "computer laptop gpu hardware network algorithm repository tests postgres linux developer",
         "Education": "school college university class classes course courses degree study studying studied exam exams teacher "
         "teaching student students education scholarship workshop workshops lesson lessons learn learning learned graduated "
         "graduation certification seminar",
@@ -25,16 +25,16 @@ THEMES: Mapping[str, frozenset[str]] = {
         "surgery pain meditation sleep stress stressed anxiety checkup ankle knee recovery recover allergy allergies allergic "
         "medication diagnosed heart asthma accident mental",
         "Sport": "sport sports basketball football soccer tennis running run ran marathon race gym workout workouts yoga training "
-        "team season game games coach championship tournament tournaments match scored score points swimming surfing surf climbing "
+        "team season game games coach championship tournament tournaments match scored score points swimming rowing rowed row regatta surfing surf climbing "
         "boxing kickboxing taekwondo cycling bike biking fitness exercise court league",
         "Arts": "art arts painting paintings paint painted draw drawing pottery music song songs guitar piano violin band concert "
         "sing singing dance dancing write writing wrote book books novel poem poetry read reading movie movies film films photo "
-        "photography theater museum gallery exhibition screenplay script clarinet craft crafts sculpture series",
+        "photography theater museum gallery exhibition exhibited screenplay script clarinet craft crafts sculpture series",
         "Gaming": "gaming gamer videogame videogames rpg console playstation xbox esports strategy witcher cyberpunk fifa valorant "
         "dota chess stream streaming",
         "Travel": "trip trips travel traveling travelled traveled vacation flight flights flew hotel roadtrip road-trip visit visited "
         "visiting abroad tour beach mountains hike hiking hiked camping camp camped park europe city country festival",
-        "Food": "food cook cooking cooked recipe recipes dinner lunch breakfast restaurant bake baking baked cake cookies meal meals "
+        "Food": "food cook cooking cooked recipe recipes bakery bread sourdough loaf oven flour dinner lunch breakfast restaurant bake baking baked cake cookies meal meals "
         "vegetables snacks soda coffee tea ice-cream dessert desserts pizza",
         "Pets": "dog dogs puppy puppies cat cats kitten pet pets shelter vet guinea-pig turtle turtles",
         "Community": "volunteer volunteering volunteered charity community donate donated donation fundraiser shelter homeless "
@@ -103,7 +103,7 @@ GENERIC = frozenset(
     pattern patterns designs design stars star rock lake ocean river mountain mountains beach park road trail trails forest
     city town country island grass flowers trees tree plants animals animal wood glass stone paper fabric drink drinks meal
     goods gear equipment clothes shirt shoes dress hat gift gifts present reminder symbol symbols tribute legacy tradition
-    traditions habit habits routine routines lifestyle situation distance height depth width speed flow rhythm were well through supportive careful class classes player players leader leaders hurdle hurdles tourist court series genre genres notebook trip trips voice source system moves path pity smiles mon tue wed thu fri sat sun european german canadian italian american british french spanish asian african english chinese japanese trans mark hurdle response total combination records platform rush trophy victories victory solutions moving right rights research language bottom youth member members staff owner owners expert experts wild magical classic shot pity moves""".split()
+    traditions habit habits routine routines lifestyle situation distance height depth width speed flow rhythm were well through supportive careful class classes player players leader leaders hurdle hurdles tourist court series genre genres notebook trip trips voice source system moves path pity smiles mon tue wed thu fri sat sun european german canadian italian american british french spanish asian african english chinese japanese trans mark hurdle response total combination records platform rush trophy victories victory solutions moving right rights research language bottom youth cheer move walk tech journeys gathering crazy cute close recent chatted ages breaking involves necessary nearby mechanical emotional personal potential smaller three unexpected younger lost opens outdoor spoke talks theme homeless ball dishes knowledge residents setback upgrades requirements worlds funds member members staff owner owners expert experts wild magical classic shot pity moves""".split()
 )
 """Words that name nothing an article could be about."""
 
@@ -139,6 +139,12 @@ COMMON_VERBS = frozenset(
     look find give have do see say believe prefer hate miss wish dream run swim paint cook teach learn study volunteer travel
     spend start feel practice train meet talk listen eat drink sleep wake drive ride own run join visit share create""".split()
 )
+PLAIN_VERBS = frozenset(
+    """bake enjoy teach feed eat sing write listen learn believe become prefer wear carry drink bring grow speak understand
+    sell buy send choose draw throw catch fly lend forgive forget manage organize organise collect attend appreciate admire include
+    involve describe explore explain""".split()
+)
+"""Verbs that are nothing else."""
 ELLIPSES: Mapping[str, str] = {
     "gonna": "is going to", "been": "has been", "had": "had", "went": "went", "got": "got", "can't": "can't", "took": "took",
     "made": "made", "started": "started", "finished": "finished", "tried": "tried", "found": "found", "signed": "signed",
