@@ -18,6 +18,7 @@ import resource
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean, pstdev
@@ -75,9 +76,11 @@ def chunker(folder: Path) -> dict[str, Any]:
         talks = [talk for talk in talks if len(talk[0]) > _half(talk[1])]
         size = round(mean(length for _, lengths in talks for length in lengths))
         methods: dict[str, Cut] = {
-            "mnemic": lambda said: segments(said), "texttiling": texttiling, "windows": lambda said, size=size: windows(said, size),
+            "mnemic": segments,
+            "texttiling": texttiling,
+            "windows": partial(windows, size=size),
             "none": lambda said: [len(said)],
-        }  # fmt: skip
+        }
         found[name] = {"dialogues": len(talks), **{method: measured(talks, cut) for method, cut in methods.items()}}
     return found
 
@@ -156,14 +159,14 @@ def home() -> Iterator[Memory]:
             yield memory
 
 
-def sessions(rows: Sequence[dict[str, Any]], round: int = 0) -> list[tuple[str, list[Turn], list[str]]]:
+def sessions(rows: Sequence[dict[str, Any]], times: int = 0) -> list[tuple[str, list[Turn], list[str]]]:
     """Every session of every conversation: its name, its turns, their ids."""
     found = []
     for row in rows:
         by: dict[str, list[Any]] = {}
         for item in turns(row["conversation"]):
             by.setdefault(str(item.session), []).append(item)
-        mark = f"-{round}" if round else ""
+        mark = f"-{times}" if times else ""
         found += [(f"{row['sample_id']}{mark}-{name}", [_renamed(item.turn, mark) for item in items],
                    [f"{row['sample_id']}:{item.id}" for item in items]) for name, items in by.items()]  # fmt: skip
     return found
@@ -247,8 +250,13 @@ def precision(memory: Memory, pages: dict[str, str]) -> dict[str, Any]:
                 share = len(words & behind) / len(words) if words else 1.0
                 full += share == 1.0
                 shares.append(share)
-    return {"sentences": len(shares), "uncited_paragraphs": uncited, "citation_precision": round(mean(s >= 0.8 for s in shares), 3),
-            "every_word_contained": round(full / len(shares), 3), "words_contained": round(mean(shares), 3)}  # fmt: skip
+    return {
+        "sentences": len(shares),
+        "uncited_paragraphs": uncited,
+        "citation_precision": round(mean(share >= 0.8 for share in shares), 3),
+        "every_word_contained": round(full / len(shares), 3),
+        "words_contained": round(mean(shares), 3),
+    }
 
 
 def _opens(memory: Memory, path: str) -> bool:
@@ -281,23 +289,19 @@ def growth(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 def scale(rows: Sequence[dict[str, Any]], least: int) -> dict[str, Any]:
     """So many turns at once: seconds and the process's greatest memory."""
     with home() as memory:
-        count, round = 0, 0
+        count, times = 0, 0
         while count < least:
-            for name, said, _ in sessions(rows, round):
+            for name, said, _ in sessions(rows, times):
                 if count < least:
                     memory.capture(said, session=name, index=False)
                     count += len(said)
-            round += 1
+            times += 1
         begun = perf_counter()
         report = memory.dream()
         seconds = perf_counter() - begun
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        return {"turns": count, "seconds": round_(seconds), "peak_mb": peak, "articles": report["articles"],
+        return {"turns": count, "seconds": round(seconds, 1), "peak_mb": peak, "articles": report["articles"],
                 "stages": {row["name"]: row["seconds"] for row in report["stages"]}}  # fmt: skip
-
-
-def round_(value: float) -> float:
-    return round(value, 1)
 
 
 if __name__ == "__main__":

@@ -54,12 +54,12 @@ from mnemic.vault import GONE, Cards, Page, Vault
 from mnemic.vault.files import file_name
 
 if TYPE_CHECKING:
-    from mnemic.synthesis import Dream, Orders, Wiki
-    from mnemic.synthesis import Judge as DreamJudge
     from mnemic.context import ContextWindow
     from mnemic.context.inject import Sought
     from mnemic.context.summaries import Pyramid
     from mnemic.context.window import Summarise
+    from mnemic.synthesis import Dream, Orders, Wiki
+    from mnemic.synthesis import Judge as DreamJudge
 
 FRAME_CHARS = 9_000
 T = TypeVar("T")
@@ -486,7 +486,7 @@ class Memory:
         if name == "agent":
             orders = self._orders()
             mark = orders.nonce()
-            return Asked("agent", orders.ask, lambda: mark), dict
+            return Asked("agent", orders.ask, lambda: mark, orders.refuse), dict
         llm = self.settings.llm
         tokens = llm.dream_tokens if max_tokens is None else max_tokens
         if llm.dream_money and llm.price:
@@ -543,7 +543,7 @@ class Memory:
         moved = {path: now.get(place, "") for path, place in spoken.items() if now.get(place) != path}
         try:
             self.vault.sync()
-            report = self._dreams().run(self._dream_judge("rules", None, None)[0], stages=("ingest", "normalise"), moved=moved)
+            report = self._dreams().run(self._dream_judge("rules", None, None)[0], stages=("ingest",), moved=moved)
         except MnemicError as error:
             return (f"articles that quote it: they could not be changed now ({error}); run `mnemic dream`",)
         if report["id"] is None:

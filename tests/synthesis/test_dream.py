@@ -184,8 +184,12 @@ def test_what_changed_stands_in_the_history_with_both_turns(tmp_path: Path) -> N
 
 def test_people_of_one_name_are_kept_apart_where_nothing_joins_them(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
-        for partner, said in (("Tim", "I repair old motorbikes in a garage near the river."), ("Tim", "I sold two motorbikes to a museum."),
-                              ("Eva", "I keep bees behind a farmhouse in the valley."), ("Eva", "I harvest honey every summer.")):  # fmt: skip
+        for partner, said in (
+            ("Tim", "I repair old motorbikes in a garage near the river."),
+            ("Tim", "I sold two motorbikes to a museum."),
+            ("Eva", "I keep bees behind a farmhouse in the valley."),
+            ("Eva", "I harvest honey every summer."),
+        ):
             say(memory, f"{partner}-{said[2:6]}", ("user", partner, "Tell me about your week."), ("assistant", "John", said))
         memory.dream()
         assert "motorbikes" in page(memory, "John")
@@ -206,7 +210,12 @@ def test_what_was_read_somewhere_makes_no_article(tmp_path: Path) -> None:
 
     with opened(tmp_path) as memory:
         for name in "abc":
-            memory.capture([Turn("user", f"I adopted a puppy named Biscuit in street {name}.", "Eve")], session=name, origin="web", index=False)
+            memory.capture(
+                [Turn("user", f"I adopted a puppy named Biscuit in street {name}.", "Eve")],
+                session=name,
+                origin="web",
+                index=False,
+            )
         assert memory.dream()["articles"]["created"] == 0
 
 

@@ -34,7 +34,7 @@ def test_a_good_article_passes_alone_and_as_its_own_successor() -> None:
         (lambda text: text.replace("[^2]", "[^3]"), "not numbered 1, 2, 3"),
         (lambda text: text.replace("/sessions/a/2/ada", "/sessions/a/1/ada"), "two footnotes name the same turn"),
         (lambda text: text.replace("/sessions/a/2/ada", "/sessions/z/2/ada"), "leads nowhere"),
-        (lambda text: text.replace("conv:0123abcd` (2026-05-01, Ada) - `/sessions/a/2", "conv:ffffffff` (2026-05-01, Ada) - `/sessions/a/2"),
+        (lambda text: text.replace("[^1]: `conv:0123abcd", "[^1]: `conv:ffffffff"),
          "leads nowhere, or to another conversation"),
         (lambda text: text.replace(" - `/sessions/a/2/ada`", ""), "a footnote is not of the form"),
         (lambda text: text.replace("Ada builds bridges", "Ada builds\x07bridges"), "control characters"),

@@ -6,8 +6,18 @@ from hypothesis import strategies as st
 from bench.dream import pk, texttiling, windowdiff, windows
 from mnemic.synthesis.segment import LONGEST, segments
 
-WEATHER = ["check the weather in Oslo", "Oslo will see rain and wind", "any snow in Oslo this week?", "no snow, only rain in Oslo"]
-TRAIN = ["i need a train to Cambridge", "the Cambridge train leaves at nine", "book two train tickets please", "the train tickets are booked"]
+WEATHER = [
+    "check the weather in Oslo",
+    "Oslo will see rain and wind",
+    "any snow in Oslo this week?",
+    "no snow, only rain in Oslo",
+]
+TRAIN = [
+    "i need a train to Cambridge",
+    "the Cambridge train leaves at nine",
+    "book two train tickets please",
+    "the train tickets are booked",
+]
 
 
 def test_two_topics_are_cut_where_they_meet() -> None:
@@ -24,7 +34,13 @@ def test_nothing_has_no_segments_and_one_turn_has_one() -> None:
 
 
 def test_an_answer_is_not_cut_from_its_question() -> None:
-    said = ["we sailed the boat", "the boat leaks", "where do you buy cheese?", "at the market, cheese is cheap there", "cheese from goats"]
+    said = [
+        "we sailed the boat",
+        "the boat leaks",
+        "where do you buy cheese?",
+        "at the market, cheese is cheap there",
+        "cheese from goats",
+    ]
     assert sum(segments(said)[:1]) != 3
 
 

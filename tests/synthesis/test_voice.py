@@ -12,7 +12,10 @@ AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("said", "written"),
     [
-        ("I went to a support group yesterday and it was so powerful.", "Ada went to a support group on 7 May 2023 and it was so powerful."),
+        (
+            "I went to a support group yesterday and it was so powerful.",
+            "Ada went to a support group on 7 May 2023 and it was so powerful.",
+        ),
         ("I'm keen on counseling.", "Ada is keen on counseling."),
         ("I've been reading.", "Ada has been reading."),
         ("I love pizza and hate soup.", "Ada loves pizza and hate soup."),

@@ -215,9 +215,9 @@ class Forgetting:
             row = tx.row("subjects", (subject,))
             if row is not None and not tx.select("routes", {"subject": subject}, limit=1):
                 tx.apply([Change("subjects", (subject,), row, None)])
-        for row in tx.select("dreams", {}) if chunks else ():
-            report = {**json.loads(row["report"]), "created": [], "updated": [], "signals": [], "rejections": []}
-            tx.apply([Change("dreams", (row["id"],), row, {**row, "report": canonical(report)})])
+        for dream in tx.select("dreams", {}) if chunks else ():
+            report = {**json.loads(dream["report"]), "created": [], "updated": [], "signals": [], "rejections": []}
+            tx.apply([Change("dreams", (dream["id"],), dream, {**dream, "report": canonical(report)})])
 
     def _touched(self, ns: str, objects: Sequence[str]) -> set[Key]:
         keys: set[Key] = set()

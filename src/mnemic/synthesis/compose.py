@@ -18,10 +18,11 @@ SECTION_SENTENCES = 4
 """Sentences that one chunk may give to one section."""
 OUTLINE_LEAST = 2
 """Statements that a section of its own needs."""
-_IS = re.compile(
-    r" (?:still |now |currently |also |really )*(?:is (?:an? |originally |from )|works? (?:as|at|for|in) |lives |studies |runs an? |owns )"
+_STILL = r" (?:still |now |currently |also |really )*"
+_IS = re.compile(_STILL + r"(?:is (?:an? |originally |from )|works? (?:as|at|for|in) |lives |studies |runs an? |owns )")
+_DOES = re.compile(
+    _STILL + r"(?:is (?:keen|passionate|into|studying|\w+ing) |wants to |loves |plays |has been |used to |started )"
 )
-_DOES = re.compile(r" (?:still |now |currently |also |really )*(?:is (?:keen|passionate|into|studying|\w+ing) |wants to |loves |plays |has been |used to |started )")
 """What tells best who somebody is, and what tells what they do."""
 _VAGUE = re.compile(r"\b(?:it|that|this|they|them|those|these|so|too|him|her|he|she|also)\b", re.IGNORECASE)
 

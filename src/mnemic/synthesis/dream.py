@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -22,14 +23,14 @@ from mnemic.ledger import Ledger, canonical
 from mnemic.models.event import Change, Draft, Origin
 from mnemic.store import Store
 from mnemic.synthesis import article, compose, gate, slots
-from mnemic.synthesis.article import HISTORY, LEAD, Section, Source
+from mnemic.synthesis.article import HISTORY, Section, Source
 from mnemic.synthesis.compose import Sentence
 from mnemic.synthesis.judges import Judge
-from mnemic.synthesis.reading import Reading, digest_of
+from mnemic.synthesis.reading import Reading
 from mnemic.synthesis.rows import CAPTURED, CHUNKED, EXTRACTED, IDLE, KEPT, SLIGHT, WRITTEN, Rows
 from mnemic.synthesis.signals import Signal, signals
+from mnemic.synthesis.statement import Said, Statement, about, distinct, statements
 from mnemic.synthesis.subjects import heads, key_of
-from mnemic.synthesis.statement import Said, Statement, about, distinct, statements, theme_of
 
 STAGES = (
     "ingest", "chunk", "worth", "extract", "route", "create", "update", "reconcile", "link", "normalise", "wikify",
@@ -181,13 +182,17 @@ class Dream:
     def undo(self, id: str | int, reason: str = "") -> dict[str, Any]:
         """Bring back the bytes from before a dream. Raises NotFound, Conflict where something stands on it, Refused."""
         number = self._row(id)["id"]
-        event = next((e for e in reversed(self._store.events(self._ns, object=f"dream:{number}", limit=1000)) if e.op == "dream"), None)
+        event = next(
+            (e for e in reversed(self._store.events(self._ns, object=f"dream:{number}", limit=1000)) if e.op == "dream"), None
+        )
         if event is None:
             raise NotFound(f"the ledger has no entry of dream {number}")
         try:
             written = self._pages.written(token_of(number))
         except NotFound:
-            raise Refused(f"dream {number} cannot be undone: what stood before it was erased with what was erased since") from None
+            raise Refused(
+                f"dream {number} cannot be undone: what stood before it was erased with what was erased since"
+            ) from None
         back = {path: (after, before) for path, (before, after) in written.items()}
         undone: list[int] = []
         token = f"mnemic.undo-dream:{number}"
@@ -246,6 +251,7 @@ class Run:
             for subject in list(self.rows.by_chunk[str(id)]):
                 self.rows.drop("routes", (id, subject))
             self.rows.drop("chunks", (id,))
+        self._healed()
         for (key,), row in list(self.rows.now["subjects"].items()):
             if not self.rows.by_subject[str(key)] and row["article"] not in self.pages:
                 self.rows.drop("subjects", (key,))
@@ -286,7 +292,7 @@ class Run:
             tally.taken += 1
             row = self.rows.chunk(id)
             turns = self.reading.turns(row["session"], row["first"], row["last"])
-            keep = self._asked(tally, lambda turns=turns, id=id: self.judge.worth(turns, self._statements(id)), f"worth {id}")
+            keep = self._asked(tally, partial(self.judge.worth, turns, self._statements(id)), f"worth {id}")
             if keep is not None:
                 self.rows.put("chunks", {**row, "state": KEPT if keep else SLIGHT})
                 tally.given += keep
@@ -297,7 +303,7 @@ class Run:
             tally.taken += 1
             row = self.rows.chunk(id)
             turns = self.reading.turns(row["session"], row["first"], row["last"])
-            found = self._asked(tally, lambda turns=turns: self.judge.subjects(turns), f"extract {id}")
+            found = self._asked(tally, partial(self.judge.subjects, turns), f"extract {id}")
             if found is None:
                 continue
             for turn in turns:
@@ -314,7 +320,9 @@ class Run:
         if subject is None:
             self.rows.put("subjects", {"key": key, "title": title, "kind": kind, "article": ""})
         elif not subject["article"] and len(title) < len(subject["title"]) and kind != "person":
-            self.rows.put("subjects", {**subject, "title": title, "kind": "thing" if "thing" in (kind, subject["kind"]) else kind})
+            self.rows.put(
+                "subjects", {**subject, "title": title, "kind": "thing" if "thing" in (kind, subject["kind"]) else kind}
+            )
         if chunk not in self.rows.by_subject[key]:
             self.rows.put("routes", {"chunk": chunk, "subject": key, "turns": turns, "state": CAPTURED, "section": ""})
             self.touched[key] = None
@@ -385,14 +393,20 @@ class Run:
         rest = [row for row in rows if row not in opening]
         parts: list[tuple[str, list[Sentence]]] = []
         homes: dict[str, str] = {}
+        whole = True
         sections = compose.outline(rest, person)
         for heading, inside in [("", opening), *sections.items()]:
             best = [row for group in self._by_chunk(inside).values() for row in compose.kept(group)] if heading else inside
-            drafted = self._asked(tally, lambda h=heading, b=best: self.judge.draft(title, h or "lead", b), f"{title}: {heading or 'lead'}")
-            if drafted is None:
-                return False
+            drafted = self._asked(
+                tally, partial(self.judge.draft, title, heading or "lead", best), f"{title}: {heading or 'lead'}"
+            )
+            if drafted is None:  # the other sections are asked for all the same: an agent answers them together
+                whole = False
+                continue
             parts.append((heading, drafted))
             homes |= {self._home_chunk(row): heading for row in inside}
+        if not whole:
+            return False
         text = self._assembled(key, title, person, parts, rows)
         if not self._pass(path, None, text, title, tally):
             return False
@@ -400,8 +414,14 @@ class Run:
         self.rows.put("subjects", {**subject, "title": title, "article": path})
         for chunk in self.rows.by_subject[key]:
             self.rows.moved(chunk, key, WRITTEN if chunk in homes else IDLE, homes.get(chunk, ""))
-        bodies = [text[row.body : row.end] for row in article.sections(text) if row.level in (0, 2) and row.heading not in article.APPARATUS]
-        self.patches[path] = Patch(path, title, set(), [line for body in bodies for line in body.splitlines() if line.strip()], rows, key, True)
+        bodies = [
+            text[row.body : row.end]
+            for row in article.sections(text)
+            if row.level in (0, 2) and row.heading not in article.APPARATUS
+        ]
+        self.patches[path] = Patch(
+            path, title, set(), [line for body in bodies for line in body.splitlines() if line.strip()], rows, key, True
+        )
         return True
 
     def _assembled(
@@ -412,7 +432,9 @@ class Run:
         opening = parts[0][1]
         told = [one.text for one in opening]
         told[0] = compose.bold(told[0], name)
-        lead = " ".join(article.cited(text, sorted({numbers[s.path] for s in one.sources})) for text, one in zip(told, opening, strict=True))
+        lead = " ".join(
+            article.cited(text, sorted({numbers[s.path] for s in one.sources})) for text, one in zip(told, opening, strict=True)
+        )
         info = {"type": "person" if person else "thing" if self._kind(key) == "thing" else "topic",
                 "kind": "person" if person else "thing",
                 "since": f"{from_ms(min(row.said.at for row in rows)):%Y-%m-%d}"}  # fmt: skip
@@ -489,7 +511,9 @@ class Run:
             tally.taken += 1
             before = self.pages[path]
             text = slots.reconciled(before, patch.rows)
-            if text != before and self._pass(path, before, text, patch.title, tally, {article.section(text, HISTORY).anchor} if article.section(text, HISTORY) else set()):  # type: ignore[union-attr]  # fmt: skip
+            history = article.section(text, HISTORY)
+            anchors = {history.anchor} if history else set()
+            if text != before and self._pass(path, before, text, patch.title, tally, anchors):
                 self.pages[path] = text
                 tally.given += 1
 
@@ -531,17 +555,30 @@ class Run:
             if path.startswith("articles/") and article.redirect(text) is None:
                 title = article.title_of(text)
                 plain = re.sub(r" \(with [^)]*\)$", "", title)
-                for surface in {title, plain, *( {title[:1].lower() + title[1:]} if article.infobox(text).get("type") == "topic" else set())}:
+                for surface in {
+                    title,
+                    plain,
+                    *({title[:1].lower() + title[1:]} if article.infobox(text).get("type") == "topic" else set()),
+                }:
                     found.setdefault(surface, set()).add(title)
         return {surface: min(titles) for surface, titles in found.items() if len(titles) == 1 and len(surface) > 2}
 
     def _normalise(self, tally: Tally) -> None:
-        """Let go of sentences whose turn was erased or forgotten; the rest of a page's form its writers keep."""
+        """Bring the form of what was written to the grammar's: infobox in order, stub line as the words say. A fixed point."""
+        for path, patch in self.patches.items():
+            tally.taken += 1
+            before = self.pages[path]
+            text = article.marked(article.with_infobox(before, article.infobox(before)) if article.infobox(before) else before)
+            if text != before and self._pass(path, before, text, patch.title, tally, set()):
+                self.pages[path] = text
+                tally.given += 1
+
+    def _healed(self) -> None:
+        """Let go of sentences whose turn was erased or forgotten."""
         gone: list[str] = []
         for path, before in list(self.pages.items()):
             if not path.startswith("articles/") or article.redirect(before) is not None or not self._has_dead(before):
                 continue
-            tally.taken += 1
             text, pruned = healed(before, self._lives, self.moved)
             self.pruned |= pruned
             if article.notes(text):
@@ -551,11 +588,14 @@ class Run:
                 del self.pages[path]
                 self.patches.pop(path, None)
                 self._homeless(path)
-            tally.given += 1
         for title in gone:
             for path, text in self.pages.items():
                 if f"[[{title}]]" in text:
-                    self.pages[path] = _unlisted(text.replace(f"- [[{title}]]\n", "").replace(f"[[{title}]]", "an erased article" if path == CHANGELOG else title))
+                    self.pages[path] = _unlisted(
+                        text.replace(f"- [[{title}]]\n", "").replace(
+                            f"[[{title}]]", "an erased article" if path == CHANGELOG else title
+                        )
+                    )
 
     def _homeless(self, path: str) -> None:
         for (key,), row in list(self.rows.now["subjects"].items()):
@@ -568,7 +608,9 @@ class Run:
         return any(not self._lives(source) or source.path in self.moved for source in article.notes(text).values())
 
     def _lives(self, source: Source) -> bool:
-        return bool(self.moved[source.path]) if source.path in self.moved else self.reading.resolves(source)
+        if source.path in self.moved:
+            return bool(self.moved[source.path])
+        return self.reading.resolves(source) and not self.reading.hidden(source.path)
 
     def _wikify(self, tally: Tally) -> None:
         """Split a section off that has outgrown its article; the parent keeps a summary and points to it."""
@@ -581,7 +623,11 @@ class Run:
             ok = self._pass(child_path, None, parted.child, parted.title, tally)
             kept = {source.path for source in article.notes(parted.parent).values()}
             moved = {source.path for source in article.notes(self.pages[path]).values()} - kept
-            problems = [p for p in gate.check(self.pages[path], parted.parent, patch.title, self.reading.resolves, moved) if "shrink" not in p]
+            problems = [
+                p
+                for p in gate.check(self.pages[path], parted.parent, patch.title, self.reading.resolves, moved)
+                if "shrink" not in p
+            ]
             if ok and not problems and moved <= {source.path for source in article.notes(parted.child).values()}:
                 self.pages[child_path], self.pages[path] = parted.child, parted.parent
                 tally.given += 1
@@ -707,15 +753,16 @@ class Run:
     def report(self, spent: dict[str, Any]) -> dict[str, Any]:
         pages = {path: pair for path, pair in self.changed().items() if path.startswith("articles/")}
         created = sorted(path for path, (was, _) in pages.items() if was is None)
-        updated = sorted(path for path, (was, _) in pages.items() if was is not None)
+        updated = sorted(path for path, (was, now) in pages.items() if was is not None and now is not None)
+        removed = len(pages) - len(created) - len(updated)
         standing = [path for path in self.before if path.startswith("articles/")]
         old = {path: was for path, (was, _) in pages.items() if was is not None}
         self.lost = gate.conserved(old, {path: now for path, (_, now) in pages.items()}, self.pruned)
         return {
             "id": None, "stages": [tally.json() for tally in self.tallies],
-            "articles": {"created": len(created), "updated": len(updated), "unchanged": len(standing) - len(updated),
+            "articles": {"created": len(created), "updated": len(updated), "unchanged": len(standing) - len(updated) - removed,
                          "rejected": len(self.refused)},
-            "created": created, "updated": updated,
+            "created": created, "updated": updated, "removed": removed,
             "signals": [signal.json() for signal in self.found],
             "rejections": self.rejections, "waiting": self.waiting,
             "spent": {"judge": self.judge.name, "calls": 0, "tokens": 0, **spent}, "conserved": not self.lost,
@@ -732,7 +779,12 @@ def diff(pages: Mapping[str, tuple[str | None, str | None]]) -> str:
     parts = []
     for path, (before, after) in pages.items():
         lines = difflib.unified_diff(
-            (before or "").splitlines(), (after or "").splitlines(), path if before else "(new)", path if after else "(gone)", lineterm="", n=1
+            (before or "").splitlines(),
+            (after or "").splitlines(),
+            path if before else "(new)",
+            path if after else "(gone)",
+            lineterm="",
+            n=1,
         )
         parts += list(lines)
     return "\n".join(parts)
@@ -764,7 +816,8 @@ def healed(text: str, resolves: Callable[[Source], bool], moved: Mapping[str, st
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
     body = re.sub(r"(?m)^## (?!See also|Notes)[^\n]+\n+(?=## |\Z)", "", body)
     tail = "\n".join(line for line in tail.split("\n") if not any(line.startswith(f"[^{number}]:") for number in dead))
-    whole, order = body + tail, {}
+    whole = body + tail
+    order: dict[int, int] = {}
     for number in sorted(set(known) - dead):
         order[number] = len(order) + 1
     whole = re.sub(r"\[\^(\d+)\]", lambda match: f"[^{order[int(match[1])]}]" if int(match[1]) in order else "", whole)
@@ -880,7 +933,9 @@ def _called(key: str, title: str, rows: Sequence[Statement]) -> str:
         for place in range(len(said) - size + 1):
             surface = " ".join(said[place : place + size]).removesuffix("'s")
             if key_of(surface) == key:
-                forms[surface if surface.casefold() != surface[:1].casefold() + surface[1:] else surface[:1].lower() + surface[1:]] += 1
+                forms[
+                    surface if surface.casefold() != surface[:1].casefold() + surface[1:] else surface[:1].lower() + surface[1:]
+                ] += 1
     best = max(forms, key=lambda form: (forms[form], -len(form), form), default=title)
     return _titled(best)
 
@@ -901,6 +956,8 @@ def _entry(number: int, run: Run, report: Mapping[str, Any], at: Any) -> str:
         names = [path.removeprefix("articles/").removesuffix(".md") for path in report[verb]]
         if names:
             lines.append(f"- {verb}: " + ", ".join(f"[[{name}]]" for name in names))
+    if report["removed"]:
+        lines.append(f"- removed: {report['removed']} articles of which every source was erased or forgotten")
     lines += [f"- raised: {signal['line'].lstrip('- ')}" for signal in report["signals"]]
     lines += [f"- rejected: {line}" for line in report["rejections"][:20]]
     spent = report["spent"]

@@ -21,10 +21,12 @@ ALARM = 0.9
 LARGEST = 400_000
 """Characters of an article."""
 _LEAK = re.compile(
-    r"\b(?:as an ai\b|as a (?:large )?language model|i(?: am|'m) (?:sorry|unable)|i can(?:no|')t (?:help|assist|comply|provide)|my instructions"
-    r"|system prompt|you are (?:a|an) (?:helpful|assistant|editor|wiki)|here(?:'s| is) the (?:section|article|rewritten|updated|draft)"
-    r"|(?:the )?(?:provided|given|above) (?:statements?|sources?|text|conversation|json|schema)|as requested|ignore (?:all |any )?previous"
-    r"|response_format|begin(?:_of_text|ning of prompt)|let me know if)|<\|[a-z_]+\|>|<memory-recall|\[/?INST\]|</?s>|<script|<iframe|^sure[,!]",
+    r"\b(?:as an ai\b|as a (?:large )?language model|i(?: am|'m) (?:sorry|unable)|my instructions|system prompt"
+    r"|i can(?:no|')t (?:help|assist|comply|provide)|you are (?:a|an) (?:helpful|assistant|editor|wiki)"
+    r"|here(?:'s| is) the (?:section|article|rewritten|updated|draft)|as requested|ignore (?:all |any )?previous"
+    r"|(?:the )?(?:provided|given|above) (?:statements?|sources?|text|conversation|json|schema)|response_format"
+    r"|begin(?:_of_text|ning of prompt)|let me know if)"
+    r"|<\|[a-z_]+\|>|<memory-recall|\[/?INST\]|</?s>|<script|<iframe|^sure[,!]",
     re.IGNORECASE | re.MULTILINE,
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufffd]")

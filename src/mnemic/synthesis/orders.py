@@ -43,22 +43,27 @@ class Orders:
 
     def ask(self, stage: str, system: str, prompt: str, schema: Mapping[str, Any], tokens: int) -> Mapping[str, Any]:
         """The agent's answer to this question. Raises BudgetSpent while there is none, ModelError after two refused ones."""
-        key = hashlib.sha256(json.dumps([stage, system, prompt]).encode()).hexdigest()[:16]
+        key = _key(stage, system, prompt)
         with self._open() as book:
             found = book["orders"].get(key)
             if found is not None and found["state"] == "answered":
-                found |= {"state": "used", "attempts": found["attempts"] + 1}
                 return dict(found["answer"])
-            if found is not None and found["state"] == "used":  # it came back: the answer was refused, or the dream undone
-                if found["attempts"] >= ATTEMPTS:
-                    raise ModelError(f"{stage}: {ATTEMPTS} answers of the agent were refused")
-                found |= {"state": "open", "answer": None, "until": 0}
-            elif found is None and len(_standing(book)) < MOST:
+            if found is not None and found["attempts"] >= ATTEMPTS:
+                raise ModelError(f"{stage}: {ATTEMPTS} answers of the agent were refused")
+            if found is None and len(_standing(book)) < MOST:
                 book["orders"][key] = {
                     "stage": stage, "system": system, "prompt": prompt, "schema": dict(schema), "tokens": tokens, "state": "open",
                     "answer": None, "until": 0, "attempts": 0, "made": self._now(),
                 }  # fmt: skip
         raise BudgetSpent(f"{stage}: waits for the agent's answer, see `mnemic dream work next`")
+
+    def refuse(self, stage: str, system: str, prompt: str) -> None:
+        """The answer to this question broke a rule: it is asked once more."""
+        with self._open() as book:
+            row = book["orders"].get(_key(stage, system, prompt))
+            if row is not None:
+                attempts = row["attempts"] + 1
+                row |= {"state": "open" if attempts < ATTEMPTS else "refused", "answer": None, "until": 0, "attempts": attempts}
 
     def next(self) -> dict[str, Any] | None:
         """The next order, lent for half an hour; None if there is none."""
@@ -67,8 +72,15 @@ class Orders:
             for key, row in book["orders"].items():
                 if row["state"] == "open" and row["until"] <= now:
                     row["until"] = now + LENT_MS
-                    return {"id": key, "stage": row["stage"], "question": row["system"], "input": row["prompt"],
-                            "schema": row["schema"], "expires_at": iso(row["until"]), "left": len(_standing(book)) - 1}  # fmt: skip
+                    return {
+                        "id": key,
+                        "stage": row["stage"],
+                        "question": row["system"],
+                        "input": row["prompt"],
+                        "schema": row["schema"],
+                        "expires_at": iso(row["until"]),
+                        "left": len(_standing(book)) - 1,
+                    }
         return None
 
     def submit(self, id: str, answer: Any) -> dict[str, Any]:
@@ -126,6 +138,10 @@ class Orders:
 
     def _now(self) -> int:
         return to_ms(self._clock.now())
+
+
+def _key(stage: str, system: str, prompt: str) -> str:
+    return hashlib.sha256(json.dumps([stage, system, prompt]).encode()).hexdigest()[:16]
 
 
 def _standing(book: Mapping[str, Any]) -> list[str]:

@@ -15,7 +15,6 @@ from mnemic.synthesis.article import Source, conv_of
 from mnemic.synthesis.people import ROLES, Person, people
 from mnemic.synthesis.statement import Said
 
-
 UNREAD = ("tool", "web")
 """Origins of what was only read somewhere: no article is made of it."""
 
@@ -96,6 +95,10 @@ class Reading:
         node = self._store.node(self._ns, source.path)
         document = self._document(node.document) if node is not None and node.kind == "message" else None
         return document is not None and document.session is not None and conv_of(document.session) == source.conv
+
+    def hidden(self, path: str) -> bool:
+        """Whether a turn was forgotten."""
+        return hidden_by(path, self._forgotten) is not None
 
     def origin(self, sessions: Iterable[str]) -> Origin:
         """What an article bears that is made of these conversations: the agent's at most."""

@@ -23,7 +23,8 @@ _ASKS = re.compile(r"[?？]\s*\W*$")
 _OPENS = re.compile(
     r"\W*(?:by the way|btw|anyway|anyways|also|oh,? (?:and|by)|speaking of|on another note|another thing|next|one more thing"
     r"|(?:i(?:'m| am|'d| would| also)?|we) (?:need|want|look(?:ing)?|like|trying)|(?:can|could|would) you|please|let'?s"
-    r"|do you|have you|did you|are you|what(?:'s| is| are| do| did)|how (?:is|are|was|about)|hi|hello|hey|good (?:morning|evening)"
+    r"|do you|have you|did you|are you|what(?:'s| is| are| do| did)|how (?:is|are|was|about)|hi|hello|hey"
+    r"|good (?:morning|evening)"
     r"|顺便|对了|另外|还有|你好|请问|我想)\b",
     re.IGNORECASE,
 )

@@ -100,5 +100,7 @@ def _merge(path: str, patch: Touched, pages: Mapping[str, str], rows: Rows) -> l
             continue
         theirs = set(rows.by_subject[other])
         if len(mine & theirs) >= MERGE_SHARE * len(mine | theirs):
-            found.append(Signal(path, "merge", f"it comes up where [[{article.title_of(pages[str(row['article'])])}]] does: one article?"))
+            found.append(
+                Signal(path, "merge", f"it comes up where [[{article.title_of(pages[str(row['article'])])}]] does: one article?")
+            )
     return found

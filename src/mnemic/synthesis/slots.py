@@ -17,15 +17,16 @@ from mnemic.synthesis.voice import day
 
 _PLACE = r"([A-Z][\w'-]+(?:[ ,]+(?:[A-Z][\w'-]+|of|de|the(?= [A-Z])))*)"
 _ROLE = r"((?:[a-z-]+ ){0,3}[a-z-]*(?:er|or|ist|ian|ant|ent|nurse|chef|coach|cook|pilot|vet|engineer|player|therapist|manager))\b"
+_GRADE = "(?:freelance |professional |senior |junior )?"
 SLOTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("lives_in", re.compile(rf"\b[Ii] (?:now |currently |still )?live in {_PLACE}")),
     ("lives_in", re.compile(rf"\b[Ii](?:'ve| have)? (?:just |recently |finally )?moved (?:back )?to {_PLACE}")),
     ("born_in", re.compile(rf"\b[Ii](?: am|'m) (?:originally )?from {_PLACE}")),
     ("born_in", re.compile(rf"\b[Ii] (?:was born|grew up) in {_PLACE}")),
     ("works_as", re.compile(rf"\b[Ii] (?:now |currently |still )?work as an? {_ROLE}")),
-    ("works_as", re.compile(rf"\b[Ii](?:'m| am) (?:now |currently )?(?:working as )?an? (?:freelance |professional |senior |junior )?{_ROLE}[.,!]")),
+    ("works_as", re.compile(rf"\b[Ii](?:'m| am) (?:now |currently )?(?:working as )?an? {_GRADE}{_ROLE}[.,!]")),
     ("works_at", re.compile(rf"\b[Ii] (?:now |currently |still )?work (?:at|for) {_PLACE}")),
-    ("works_at", re.compile(rf"\b[Ii](?:'ve| have)? (?:just |recently )?(?:started (?:a (?:new )?job |working )at|joined) {_PLACE}")),
+    ("works_at", re.compile(rf"\b[Ii](?:'ve| have)? (?:just )?(?:started (?:a (?:new )?job |working )at|joined) {_PLACE}")),
 )  # fmt: skip
 TOLD = {"lives_in": "lived in", "born_in": "came from", "works_as": "worked as", "works_at": "worked at"}
 _CORRECTS = re.compile(r"\b(?:actually|i meant|correction|i misspoke|i was wrong|not .{2,40}, but)\b", re.IGNORECASE)
@@ -51,7 +52,8 @@ def reconciled(text: str, rows: Sequence[Statement]) -> str:
         if match and match[1] == value:
             continue
         if match and not _CORRECTS.search(row.said.text):
-            lines.append(f"*{day(from_ms(row.said.at))}.* Until then {_name(title)} {TOLD[key]} {match[1]}.[^{match[2]}] From then on it is {value}.[^{number}]")
+            was = f"Until then {_name(title)} {TOLD[key]} {match[1]}.[^{match[2]}]"
+            lines.append(f"*{day(from_ms(row.said.at))}.* {was} From then on it is {value}.[^{number}]")
         info[key] = f"{value}[^{number}]"
     if info != article.infobox(text):
         text = article.with_infobox(text, info)

@@ -23,7 +23,9 @@ MOST_SENTENCES = 60
 USER, ASSISTANT = "The user", "The assistant"
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f][\w'-]*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
-_LOOSE = re.compile(r"(?:it|its|it's|that|that's|this|they|they're|those|these|he|he's|she|she's|there|there's|here|here's|which|him|her)\b", re.I)
+_LOOSE = re.compile(
+    r"(?:it|its|it's|that|that's|this|they|they're|those|these|he|he's|she|she's|there|there's|here|here's|which|him|her)\b", re.I
+)
 _FEELS = re.compile(
     r"\b(?:is|was|feels?|felt) (?:so |really |super |truly |very |just |pretty |always |definitely |also )*"
     r"(?:glad|happy|sorry|sure|grateful|thankful|excited|thrilled|stoked|proud|pumped|curious|lucky|blessed|honored|ready|good|fine|great)\b"
@@ -100,12 +102,22 @@ def _statements(turn: Said, partners: tuple[str, ...]) -> tuple[Statement, ...]:
 def _worth(plain: str, text: str, quoted: bool) -> float:
     """How much a sentence tells: content words, dates, numbers and names for it; what only points or feels, against it."""
     if _CJK.search(plain):
-        return 4.0 if len(_CJK.findall(plain)) >= 6 and not plain.endswith(("吗", "呢")) and not re.search("[你您]", plain) else 0.0
+        return (
+            4.0 if len(_CJK.findall(plain)) >= 6 and not plain.endswith(("吗", "呢")) and not re.search("[你您]", plain) else 0.0
+        )
     words = [word.lower().removesuffix("'s") for word in _WORD.findall(plain)]
     content = {word for word in words if len(word) > 3 and word not in GENERIC}
-    names = {word for word in _WORD.findall(plain)[1:] if word[0].isupper() and word.lower() not in GENERIC and not word.startswith("I")}
+    names = {
+        word
+        for word in _WORD.findall(plain)[1:]
+        if word[0].isupper() and word.lower() not in GENERIC and not word.startswith("I")
+    }
     lives = {word for word in words if word in _LIVES} - content
-    worth = min(len(content) + 0.5 * len(lives), 4) + min(len(names), 2) + 1.5 * bool(re.search(r"\b\d{1,2} [A-Z][a-z]+ \d{4}|\b(?:19|20)\d\d\b", text))
+    worth = (
+        min(len(content) + 0.5 * len(lives), 4)
+        + min(len(names), 2)
+        + 1.5 * bool(re.search(r"\b\d{1,2} [A-Z][a-z]+ \d{4}|\b(?:19|20)\d\d\b", text))
+    )
     worth += 0.5 * bool(re.search(r"\d", plain))
     worth -= 1.5 * bool(_LOOSE.match(plain)) + 1.5 * bool(_FEELS.search(text)) + 1.0 * bool(_OBJECT.search(plain))
     if re.search(r"\b(?:you|your|yours|ya|u)\b", plain, re.IGNORECASE):

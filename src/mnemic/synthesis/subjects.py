@@ -65,7 +65,8 @@ def mentions(turns: Sequence[str], people: Collection[str]) -> list[Mention]:
     found = [
         Mention(key, forms[key].most_common(1)[0][0], "thing" if key in proper else "topic", len(places))
         for key, places in seen.items()
-        if not (" " in key and key not in proper and len(places) < 2) and not (key in inside and key not in proper)
+        if not (" " in key and key not in proper and len(places) < 2)
+        and not (key in inside and key not in proper)
         and (key in proper or others[key] <= 0.5 * sum(forms[key].values()) + 0.5)
     ]
     return sorted(found, key=lambda one: (-one.turns, one.kind, one.key))[:MOST]
@@ -91,9 +92,12 @@ def heads(key: str, sentences: Iterable[str]) -> tuple[int, int]:
     return good, total
 
 
-_AFTER_HEAD = frozenset(
-    ". , ! ? ; : - – — ) and or but of in on at to for from with by is was are were has have had that which who because so as about into"
-    " after before during when since while where than too also again".split()
+_AFTER_HEAD = {*".,!?;:-–—)"} | set(
+    re.findall(
+        r"\w+",
+        "and or but of in on at to for from with by is was are were has have had that which who because so as about into after"
+        " before during when since while where than too also again",
+    )
 )
 
 
@@ -137,7 +141,7 @@ def _nouns(turn: str, called: Collection[str]) -> Iterable[str]:
             or (place > 0 and nouns[place - 1])
             or (place > 1 and lower[place - 2] in BEFORE_NOUN and before.isalpha())
             or (word.endswith("s") and after in (".", ",", "!", "?", "and"))
-        ) and not (after in ("my", "the", "a", "his", "her", "their", "it", "me", "him", "them"))
+        ) and after not in ("my", "the", "a", "his", "her", "their", "it", "me", "him", "them")
     for place, is_noun in enumerate(nouns):
         if is_noun:
             yield lower[place]

@@ -11,24 +11,38 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from mnemic.synthesis.words import ADVERBS, AMBIGUOUS, BEFORE_NOUN, COMMON_VERBS, ELLIPSES, GENERIC, NOT_BEFORE_NOUN, PAST, PLAIN_VERBS
+from mnemic.synthesis.words import (
+    ADVERBS,
+    AMBIGUOUS,
+    BEFORE_NOUN,
+    COMMON_VERBS,
+    ELLIPSES,
+    GENERIC,
+    NOT_BEFORE_NOUN,
+    PAST,
+    PLAIN_VERBS,
+)
 from mnemic.text.when import find
 
 LONGEST = 420
 """Characters of a sentence; a longer one is cut at a word, as a quotation."""
 _BREAK = re.compile(r"(?<=[.!?…])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z0-9\u00c0-\u024f])|(?<=[。！？])|\s*\n+\s*")
 _LEAD = re.compile(
-    r"(?:(?:yeah|yep|yup|yes|no|nope|nah|well|oh|ah|wow|so|hey|hi|hello|haha|lol|okay|ok|anyway|thanks(?! for| to| again)|thank you(?! for| so)|thx|totally"
-    r"|absolutely|definitely|exactly|of course|for sure|sure|sure thing|btw|by the way|actually|honestly|and|but|also|plus|same here"
+    r"(?:(?:yeah|yep|yup|yes|no|nope|nah|well|oh|ah|wow|so|hey|hi|hello|haha|lol|okay|ok|anyway|thx|totally"
+    r"|thanks(?! for| to| again)|thank you(?! for| so)"
+    r"|absolutely|definitely|exactly|of course|for sure|sure|sure thing|btw|by the way|actually|honestly|and|but|also|plus"
+    r"|same here"
     r"|no worries|agreed|totally agree|i agree|right|cool|nice|great|awesome|good to (?:see|hear from) you|sounds good"
-    r"|to be honest|you know|you know what|guess what(?=[\s]*[!?,.])|i mean|like(?=,)|as for me|speaking of which|however|though|for example|lol)\b[\s,!.\u2013\u2014-]*)+",
+    r"|to be honest|you know|you know what|guess what(?=[\s]*[!?,.])|i mean|like(?=,)|as for me|speaking of which"
+    r"|however|though|for example)\b[\s,!.\u2013\u2014-]*)+",
     re.IGNORECASE,
 )
 _YOU = re.compile(r"\b(?:you|your|yours|yourself|u|ur|ya|y'all)\b|你|您", re.IGNORECASE)
 _WE = re.compile(r"\b(?:we|us|our|ours|ourselves|we're|we've|we'll|we'd|let's)\b", re.IGNORECASE)
 _FIRST = re.compile(r"\b(?:I|i)(?:'(?:m|ve|ll|d))?\b(?!\.)|\b(?:[Mm]e|[Mm]y|[Mm]ine|[Mm]yself)\b(?!-)")
 _OPENING = re.compile(
-    r"(?:(?:yesterday|today|tomorrow|tonight|next \w+|recently|lately|currently|since then|last \w+|this \w+|two \w+ ago|a \w+ ago|a few \w+ ago|unfortunately"
+    r"(?:(?:yesterday|today|tomorrow|tonight|next \w+|recently|lately|currently|since then|last \w+|this \w+|two \w+ ago"
+    r"|a \w+ ago|a few \w+ ago|unfortunately"
     r"|luckily|fortunately|last but not least|growing up|these days|right now|at first|nowadays|as a kid|now|then|after that)"
     r"[,]?\s+|(?!if\b|when\b|because\b|since\b|i\b|my\b|me\b|we\b)(?:[^\W\d]['\w-]*\s+){1,6}?[^\W\d]['\w-]*,\s+(?=i\b))?",
     re.IGNORECASE,
@@ -37,11 +51,14 @@ _WHOLE = re.compile(
     r"(?:the|an?|this|that|it|it's|that's|my|these|those|one|some|being|having|seeing|when|whenever|if|since|after|before|while|as"
     r"|once|because|even|every\w*|there(?:'s)?|one of|most of|all of|people|nothing|something|knowing|playing|working|watching"
     r"|reading|writing|painting|running|hiking|talking|spending|doing|getting|taking|creating|helping|in|on|at|for|with|during|by)\b"
-    r"|[A-Za-z]+'s (?:\w+ed|been|a|the|so|really|my|always|also)\b|[\w'\" -]{2,40}? (?:is|are|was|were|has|have|made|makes|gave|gives|helps|helped|means|feels|keeps)\b",
+    r"|[A-Za-z]+'s (?:\w+ed|been|a|the|so|really|my|always|also)\b"
+    r"|[\w'\" -]{2,40}? (?:is|are|was|were|has|have|made|makes|gave|gives|helps|helped|means|feels|keeps)\b",
     re.IGNORECASE,
 )
 """How a sentence begins that has a subject of its own."""
-_NAMED = re.compile(r"([A-Z][\w-]+(?: [A-Z][\w-]+)*)(?: (?:also|just|already|finally|recently|now|never|always))? ?((?<! )'s|(?<= )[a-z]+)\b")
+_NAMED = re.compile(
+    r"([A-Z][\w-]+(?: [A-Z][\w-]+)*)(?: (?:also|just|already|finally|recently|now|never|always))? ?((?<! )'s|(?<= )[a-z]+)\b"
+)
 _INNER = re.compile(r"[“\"]([^“”\"]*)[”\"]")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _MARKUP = re.compile(r"[`#*|<>\[\]{}]|https?://")
@@ -111,7 +128,12 @@ def _callings(name: str) -> list[str]:
 def _restated(plain: str, name: str) -> str | None:
     first = plain.split(maxsplit=1)[0].lower().strip(",")
     rest = plain[len(plain.split(maxsplit=1)[0]) :]
-    if first in ELLIPSES and not re.match(r"\s+(?:I|i)\b", rest) and not re.match(r"\s+be\b", rest) and (first != "been" or re.match(r"\s+(?:\w+(?:ing|ed)|busy|to|there|on)\b", rest)):
+    if (
+        first in ELLIPSES
+        and not re.match(r"\s+(?:I|i)\b", rest)
+        and not re.match(r"\s+be\b", rest)
+        and (first != "been" or re.match(r"\s+(?:\w+(?:ing|ed)|busy|to|there|on)\b", rest))
+    ):
         told = f"{name} {ELLIPSES[first]}"
         return _third(rest, name, told, present=False)
     if first == "just" and (match := re.match(r"\s+(\w+)", rest)) and (_is_past(match[1].lower())):
@@ -132,7 +154,9 @@ def names_itself(plain: str) -> bool:
     if match is None or any(word.lower() in GENERIC | BEFORE_NOUN | NOT_BEFORE_NOUN for word in match[1].split()[:1]):
         return False
     verb = match[2].lower()
-    return not match[1].lower().endswith(("ing", "ed")) and (_is_past(verb) or verb in ("is", "has", "'s") or (verb.endswith("s") and len(verb) > 3))
+    return not match[1].lower().endswith(("ing", "ed")) and (
+        _is_past(verb) or verb in ("is", "has", "'s") or (verb.endswith("s") and len(verb) > 3)
+    )
 
 
 def _subject(text: str, name: str, lead: str) -> str | None:
@@ -154,10 +178,10 @@ def _subject(text: str, name: str, lead: str) -> str | None:
     word = re.match(r"([A-Za-z]+(?:'t)?)", rest)
     if word is None:
         return None
-    verb = _conjugated(word[1])
-    if verb is None:
+    shown = _conjugated(word[1])
+    if shown is None:
         return None
-    return _third(rest[word.end() :], name, f"{lead}{name} {skipped}{verb}", present=verb != word[1])
+    return _third(rest[word.end() :], name, f"{lead}{name} {skipped}{shown}", present=shown != word[1])
 
 
 def _conjugated(verb: str) -> str | None:
@@ -167,7 +191,13 @@ def _conjugated(verb: str) -> str | None:
         return fixed[lower]
     if _is_past(lower) or lower.endswith("n't"):
         return lower
-    if lower in AMBIGUOUS or lower in ADVERBS or lower.endswith(("ing", "ly")) or len(lower) < 2 or lower in ("gotta", "wanna", "gonna"):
+    if (
+        lower in AMBIGUOUS
+        or lower in ADVERBS
+        or lower.endswith(("ing", "ly"))
+        or len(lower) < 2
+        or lower in ("gotta", "wanna", "gonna")
+    ):
         return None
     if lower.endswith(("s", "sh", "ch", "x", "z", "o")):
         return lower + "es"
@@ -235,9 +265,13 @@ def day(moment: datetime) -> str:
 _AHEAD = re.compile(r"\b(?:today|tonight|tomorrow|(?:next|this) (?:week|weekend|month|year))\b(?!')", re.IGNORECASE)
 
 
-_TO_COME = re.compile(r"\b(?:will|going to|gonna|plans?|planning|hopes?|hoping|wants?|next|soon|looking forward)\b|'ll\b", re.IGNORECASE)
-_DAYS = {"mon": "Monday", "tue": "Tuesday", "tues": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "thurs": "Thursday", "fri": "Friday",
-         "sat": "Saturday", "sun": "Sunday"}  # fmt: skip
+_TO_COME = re.compile(
+    r"\b(?:will|going to|gonna|plans?|planning|hopes?|hoping|wants?|next|soon|looking forward)\b|'ll\b", re.IGNORECASE
+)
+_DAYS = {
+    "mon": "Monday", "tue": "Tuesday", "tues": "Tuesday", "wed": "Wednesday", "thu": "Thursday", "thurs": "Thursday",
+    "fri": "Friday", "sat": "Saturday", "sun": "Sunday",
+}  # fmt: skip
 _SHORT_DAY = re.compile(r"\b((?:last|this|next|on) )(mon|tues?|wed|thu(?:rs)?|fri|sat|sun)\b\.?(?!\w)", re.IGNORECASE)
 
 
@@ -249,7 +283,7 @@ def _dated(text: str, at: datetime) -> str:
         found = None  # the reader of times looks back: what is still to come keeps its words
     if found and found.since and found.until and not re.search(r"\d{4}", found.text):
         said = _span(found.since, found.until)
-        if said and not text[found.end : found.end + 2] == "'s":
+        if said and text[found.end : found.end + 2] != "'s":
             text = text[: found.start] + said + text[found.end :]
     text = _AHEAD.sub(lambda match: _ahead(match[0].lower(), at), text)
     return text[:1].upper() + text[1:]

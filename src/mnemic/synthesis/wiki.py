@@ -23,18 +23,30 @@ ROWS, GROUP, HITS, SUMMARIES, NEAR = 40, 25, 30, 8, 3
 _LINK = re.compile(r"\[\[([^\]|#\n]+)(?:[|#][^\]\n]*)?\]\]")
 
 
+Names = list[str]
+
+
 class Wiki:
     """The articles of one vault, as they are now."""
 
     def __init__(self, pages: Mapping[str, str]) -> None:
         self._pages = {path: text for path, text in pages.items() if path.startswith("articles/")}
-        self._titles = {path: article.title_of(text) or path.rpartition("/")[2].removesuffix(".md") for path, text in self._pages.items()}
+        self._titles = {
+            path: article.title_of(text) or path.rpartition("/")[2].removesuffix(".md") for path, text in self._pages.items()
+        }
 
     def list(self) -> dict[str, Any]:
         """Every article by title."""
-        rows = [{"title": self._titles[path], "type": article.infobox(text).get("type", ""), "sections": len(article.body_sections(text)),
-                 "stub": article.is_stub(text)}
-                for path, text in sorted(self._pages.items()) if article.redirect(text) is None]  # fmt: skip
+        rows = [
+            {
+                "title": self._titles[path],
+                "type": article.infobox(text).get("type", ""),
+                "sections": len(article.body_sections(text)),
+                "stub": article.is_stub(text),
+            }
+            for path, text in sorted(self._pages.items())
+            if article.redirect(text) is None
+        ]
         return _fitted({"articles": rows, "total": len(rows)}, "articles")
 
     def resolve(self, name: str) -> dict[str, Any]:
@@ -67,16 +79,27 @@ class Wiki:
             raise BadInput(f"offset {offset} lies outside the section's {len(body)} characters")
         end = _cut(body, offset)
         known = article.notes(text)
-        cited = {f"^{number}": known[number].path for number in dict.fromkeys(article.markers(body[offset:end])) if number in known}
-        return {"article": self._titles[path], "path": path, "anchor": found.anchor, "heading": found.heading, "text": body[offset:end],
-                "sources": cited, "next": end if end < len(body) else None}  # fmt: skip
+        cited = {
+            f"^{number}": known[number].path for number in dict.fromkeys(article.markers(body[offset:end])) if number in known
+        }
+        return {
+            "article": self._titles[path],
+            "path": path,
+            "anchor": found.anchor,
+            "heading": found.heading,
+            "text": body[offset:end],
+            "sources": cited,
+            "next": end if end < len(body) else None,
+        }
 
     def links(self, name: str) -> dict[str, Any]:
         """What an article links to and what links to it, at most 25 of each."""
         path = self._open(name)
         out = list(dict.fromkeys(_LINK.findall(self._pages[path])))
         title = self._titles[path]
-        back = sorted(self._titles[other] for other, text in self._pages.items() if other != path and title in _LINK.findall(text))
+        back = sorted(
+            self._titles[other] for other, text in self._pages.items() if other != path and title in _LINK.findall(text)
+        )
         more = {"links": max(0, len(out) - GROUP), "backlinks": max(0, len(back) - GROUP)}
         return {"article": title, "path": path, "links": out[:GROUP], "backlinks": back[:GROUP], "more": more}
 
@@ -133,7 +156,9 @@ class Wiki:
         path, _ = self._resolve(name)
         if path is None:
             near = self._near(name)
-            raise NotFound(f"no article is called {name!r}" + (f": did you mean {', '.join(near)}?" if near else ": see `mnemic wiki list`"))
+            raise NotFound(
+                f"no article is called {name!r}" + (f": did you mean {', '.join(near)}?" if near else ": see `mnemic wiki list`")
+            )
         return path
 
     def _resolve(self, name: str) -> tuple[str | None, str | None]:
@@ -163,9 +188,11 @@ class Wiki:
                 found.setdefault(word, set()).add(path)
         return found
 
-    def _near(self, name: str) -> list[str]:
+    def _near(self, name: str) -> Names:
         grams = _grams(name)
-        scored = [(len(grams & _grams(title)) / max(1, min(len(grams), len(_grams(title)))), title) for title in self._titles.values()]
+        scored = [
+            (len(grams & _grams(title)) / max(1, min(len(grams), len(_grams(title)))), title) for title in self._titles.values()
+        ]
         return [title for score, title in sorted(scored, key=lambda row: (-row[0], row[1]))[:NEAR] if score >= 0.3]
 
 

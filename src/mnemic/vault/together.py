@@ -35,9 +35,7 @@ class Together:
     def __init__(self, vault: Vault, folder: Path, store: Store, ns: str) -> None:
         self._vault, self.folder, self._store, self._ns = vault, folder, store, ns
 
-    def write(
-        self, pages: Pages, origins: Mapping[str, Origin], token: str, commit: Callable[[], None], message: str
-    ) -> None:
+    def write(self, pages: Pages, origins: Mapping[str, Origin], token: str, commit: Callable[[], None], message: str) -> None:
         """Write all pages, and `commit`, which must remember the operation `token`.
 
         Raises Conflict, with everything as it was, where a page is not as its text before says.
