@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -441,6 +442,46 @@ class Memory:
         chosen, spent = self._dream_judge(judge, max_calls, max_tokens)
         moment = None if since is None else to_ms(since)
         return self._dreams().run(chosen, stages=stages, dry_run=dry_run, since=moment, spent=spent, progress=progress)
+
+    def night(self, *, judge: str = "rules", **options: Any) -> dict[str, Any]:
+        """All that is due, in order: decay, rotation, facts where a language model is configured to judge, the dream.
+
+        What came before the dream stands before its stages in the report. Takes what `dream` takes.
+        """
+        before: list[dict[str, Any]] = []
+        if not options.get("dry_run"):
+            done = self.tend()
+            for name in ("decay", "rotate") if done["ran"] else ():
+                found = done[name].get(self.namespace, {})
+                moved = sum(count for tier, count in found.items() if name == "rotate" or tier != "active")
+                before.append({"name": name, "in": sum(found.values()), "out": moved, "rejected": 0, "seconds": 0.0})
+            if judge == "endpoint":
+                before.append(self._nightly_facts())
+        report = self.dream(judge=judge, **options)
+        return {**report, "stages": [*before, *report["stages"]]}
+
+    def _nightly_facts(self) -> dict[str, Any]:
+        row = {"name": "facts", "in": 0, "out": 0, "rejected": 0, "seconds": 0.0}
+        try:
+            done = self.extract_auto()
+        except MnemicError:
+            return {**row, "rejected": 1}
+        return {**row, "in": done["applied"] + done["rejected"], "out": done["applied"], "rejected": done["rejected"]}
+
+    def schedule(self, at: str = "03:00", *, cron: bool = False) -> dict[str, Any]:
+        """A systemd service and timer, or a cron line, that dreams every night at `at` (HH:MM). Raises BadInput."""
+        hour, _, minute = at.partition(":")
+        if not (hour.isdecimal() and minute.isdecimal() and int(hour) < 24 and int(minute) < 60):
+            raise BadInput(f"{at!r} is no time of day: write e.g. 03:00")
+        command = shlex.join(["mnemic", "--home", str(self.settings.home), "--namespace", self.namespace, "dream"])
+        if cron:
+            return {"kind": "cron", "at": at, "text": f"{int(minute)} {int(hour)} * * * {command.replace('%', chr(92) + '%')}"}
+        unit = f"[Unit]\nDescription=mnemic dream\n\n[Service]\nType=oneshot\nExecStart=/usr/bin/env {command.replace('%', '%%')}\n"
+        timer = f"[Unit]\nDescription=mnemic dream every night\n\n[Timer]\nOnCalendar=*-*-* {int(hour):02}:{int(minute):02}:00\n"
+        timer += "Persistent=true\n\n[Install]\nWantedBy=timers.target\n"
+        text = f"# ~/.config/systemd/user/mnemic-dream.service\n{unit}\n# ~/.config/systemd/user/mnemic-dream.timer\n{timer}"
+        text += "# systemctl --user enable --now mnemic-dream.timer\n"
+        return {"kind": "systemd", "at": at, "text": text}
 
     def dreams(self, limit: int = 50) -> list[dict[str, Any]]:
         """The dreams that stand, newest first."""

@@ -74,3 +74,20 @@ def test_a_person_reads_it_too(run: Any) -> None:
     assert "undo dream:1" in run("dream", plain=True)
     assert "nothing new" in run("dream", plain=True)
     assert "/sessions/" in run("wiki", "section", "Ines", "arts", plain=True)
+
+
+def test_the_night_does_what_is_due_before_it_dreams(run: Any) -> None:
+    run("capture", str(TALK))
+    names = [row["name"] for row in run("dream")["stages"]]
+    assert names[:3] == ["decay", "rotate", "ingest"]
+    assert run("dream")["stages"][0]["name"] == "ingest"
+
+
+def test_a_schedule_is_printed_and_a_wrong_time_refused(run: Any, tmp_path: Path) -> None:
+    from mnemic.errors import BadInput
+
+    line = run("dream", "schedule", "--at", "4:05", "--cron")["text"]
+    assert line == f"5 4 * * * mnemic --home {tmp_path / 'home'} --namespace default dream"
+    assert "OnCalendar=*-*-* 03:00:00" in run("dream", "schedule")["text"]
+    with pytest.raises(BadInput):
+        run("dream", "schedule", "--at", "25:00")

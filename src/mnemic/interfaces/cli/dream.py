@@ -37,7 +37,8 @@ def dream(
     if context.invoked_subcommand:
         return
     with opened() as memory, render.stages(as_json) as progress:
-        report = memory.dream(
+        run = memory.dream if stage else memory.night
+        report = run(
             stages=stage or (), judge=judge, dry_run=dry_run, since=moment(memory, since), max_calls=max_calls,
             max_tokens=max_tokens, progress=progress,
         )  # fmt: skip
@@ -82,6 +83,17 @@ def dream_show(id: str, as_json: Json = False) -> None:
     """A dream's report and what it changed."""
     with opened() as memory:
         emit(memory.dream_show(id), as_json, lambda row: _report({"dry_run": False, **row}))
+
+
+@dream_app.command("schedule")
+def dream_schedule(
+    at: Annotated[str, typer.Option(help="When, as HH:MM.")] = "03:00",
+    cron: Annotated[bool, typer.Option("--cron", help="A cron line instead of a systemd timer.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print what lets a dream run every night; nothing is installed."""
+    with opened() as memory:
+        emit(memory.schedule(at, cron=cron), as_json, lambda row: print(row["text"]))
 
 
 @work_app.command("next")
