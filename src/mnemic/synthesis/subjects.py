@@ -61,7 +61,7 @@ def mentions(turns: Sequence[str], people: Collection[str]) -> list[Mention]:
                 others[key] -= 1
                 if named:
                     proper.add(key)
-    inside = {part for key in seen if " " in key and (len(seen[key]) > 1 or key in proper) for part in key.split()}
+    inside = {key.split()[-1] for key in seen if " " in key and (len(seen[key]) > 1 or key in proper)}
     found = [
         Mention(key, forms[key].most_common(1)[0][0], "thing" if key in proper else "topic", len(places))
         for key, places in seen.items()
