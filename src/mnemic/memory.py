@@ -476,7 +476,8 @@ class Memory:
         command = shlex.join(["mnemic", "--home", str(self.settings.home), "--namespace", self.namespace, "dream"])
         if cron:
             return {"kind": "cron", "at": at, "text": f"{int(minute)} {int(hour)} * * * {command.replace('%', chr(92) + '%')}"}
-        unit = f"[Unit]\nDescription=mnemic dream\n\n[Service]\nType=oneshot\nExecStart=/usr/bin/env {command.replace('%', '%%')}\n"
+        unit = "[Unit]\nDescription=mnemic dream\n\n[Service]\nType=oneshot\n"
+        unit += f"ExecStart=/usr/bin/env {command.replace('%', '%%')}\n"
         timer = f"[Unit]\nDescription=mnemic dream every night\n\n[Timer]\nOnCalendar=*-*-* {int(hour):02}:{int(minute):02}:00\n"
         timer += "Persistent=true\n\n[Install]\nWantedBy=timers.target\n"
         text = f"# ~/.config/systemd/user/mnemic-dream.service\n{unit}\n# ~/.config/systemd/user/mnemic-dream.timer\n{timer}"
@@ -543,6 +544,37 @@ class Memory:
     def _recover(self) -> None:
         with self.vault.alone(wait=False) as tick:
             self.vault.together.recover(tick)
+
+    def export_training(self, target: str | Path) -> dict[str, Any]:
+        """Write the experiences that are worth internalising as JSON lines in chat form, and a manifest beside it.
+
+        Returns the manifest with the files' names. Raises BadInput if a file is there already.
+        """
+        from mnemic.knowledge import training
+
+        file = Path(target).expanduser().absolute()
+        beside = file.with_name(file.name + ".manifest.json")
+        if taken := [str(one) for one in (file, beside) if one.exists()]:
+            raise BadInput(f"{taken[0]!r} is there already: name another file")
+        with self._store.reading():
+            items = [item for item in self.experiences.list() if item["status"] != "superseded"]
+            reports = {item["id"]: self._store.select(self.namespace, "reports", {"experience": item["id"]}) for item in items}
+            judged = [training.worth(item, reports[item["id"]]) for item in items]
+            worthy = [item for item, one in zip(items, judged, strict=True) if not one.why_not]
+            entries = {
+                item["id"]: [event.seq for event in self._store.events(self.namespace, object=f"experience:{item['id']}")]
+                for item in worthy
+            }
+            head = self._store.head(self.namespace)
+        body = training.lines(worthy)
+        seen = None if head is None else {"seq": head.seq, "hash": head.hash}
+        made = training.manifest(body, judged, entries, seen, self._store.store_id, self.namespace)
+        try:
+            file.write_text(body, "utf-8")
+            beside.write_text(json.dumps(made, ensure_ascii=False, indent=2) + "\n", "utf-8")
+        except OSError as error:
+            raise BadInput(f"{str(file)!r} cannot be written ({error.strerror})") from None
+        return {"file": str(file), "manifest": str(beside), **made}
 
     # forgetting
 

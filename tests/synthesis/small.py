@@ -20,7 +20,8 @@ from tests.synthesis.homes import files, opened, talk
 
 
 def main(url: str, calls: int) -> None:
-    with tempfile.TemporaryDirectory() as folder, opened(Path(folder), judge=Endpoint(url, "small", timeout=240)) as memory:
+    model = Endpoint(url, "small", timeout=240)
+    with tempfile.TemporaryDirectory() as folder, opened(Path(folder), judge=model) as memory:
         talk(memory, "spring-1", "spring-2", "summer-1")
         memory.dream()
         before = {path: data.decode() for path, data in files(memory).items() if path.startswith("articles/")}
@@ -29,7 +30,8 @@ def main(url: str, calls: int) -> None:
         after = {path: data.decode() for path, data in files(memory).items() if path.startswith("articles/")}
         damaged = [path for path, text in before.items() if not kept(text, after.get(path, ""))]
         told: dict[str, Any] = {name: report[name] for name in ("articles", "spent", "waiting", "rejections")}
-        print(json.dumps({**told, "rejected": {row["name"]: row["rejected"] for row in report["stages"]}, "damaged": damaged}, indent=2))
+        told["refused"] = {row["name"]: row["rejected"] for row in report["stages"]}
+        print(json.dumps({**told, "damaged": damaged}, indent=2))
     if damaged:
         sys.exit(f"{damaged} were damaged")
 
@@ -37,7 +39,8 @@ def main(url: str, calls: int) -> None:
 def kept(before: str, after: str) -> bool:
     """Whether every line of the sections stands as it was, in order."""
     lines = iter(article.section_text(after).splitlines())
-    return all(any(line == other for other in lines) for line in article.section_text(before).splitlines() if line != article.STUB)
+    wanted = [line for line in article.section_text(before).splitlines() if line != article.STUB]
+    return all(any(line == other for other in lines) for line in wanted)
 
 
 if __name__ == "__main__":
