@@ -283,7 +283,7 @@ def growth(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 changed.append(len(after[page].encode()) - len(text.encode()))
                 routed.append(len(was))
     return {"sessions": len(made), "created": sum(made), "updates": len(changed), "bytes_per_update": round(mean(changed)),
-            "sections_byte_identical": round(mean(kept), 3), "sections_per_updated_article": round(mean(routed), 2)}  # fmt: skip
+            "sections_untouched": round(mean(kept), 3), "sections_per_updated_article": round(mean(routed), 2)}  # fmt: skip
 
 
 def scale(rows: Sequence[dict[str, Any]], least: int) -> dict[str, Any]:

@@ -30,6 +30,7 @@ AT = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
         ("I moved here last week.", "Ada moved here in the week of 1 May 2023."),
         ("I'm going to open it in September.", "Ada is going to open it in September."),
         ("I start next month.", "Ada starts in June 2023."),
+        ("Last week was wild and I loved it.", "The week of 1 May 2023 was wild and Ada loved it."),
         ("Biscuit learned to sit.", "Biscuit learned to sit."),
     ],
 )
@@ -41,6 +42,7 @@ def test_a_plain_sentence_is_told_in_the_third_person(said: str, written: str) -
     ("said", "written"),
     [
         ("We went camping.", "Ada said: “We went camping.”"),
+        ("Working out together is a great way to bond.", "Ada said: “Working out together is a great way to bond.”"),
         ("I read it twice.", "Ada said: “I read it twice.”"),
         ("I think you would love it.", "Ada said: “I think you would love it.”"),
         ('Love the "Dune" books.', "Ada said: “Love the ‘Dune’ books.”"),

@@ -120,6 +120,7 @@ def _worth(plain: str, text: str, quoted: bool) -> float:
     )
     worth += 0.5 * bool(re.search(r"\d", plain))
     worth -= 1.5 * bool(_LOOSE.match(plain)) + 1.5 * bool(_FEELS.search(text)) + 1.0 * bool(_OBJECT.search(plain))
+    worth -= 1.5 * bool(re.match(r"(?:let's|we (?:should|need to|can|could))\b", plain, re.IGNORECASE))
     if re.search(r"\b(?:you|your|yours|ya|u)\b", plain, re.IGNORECASE):
         worth -= 2.5
     if quoted:

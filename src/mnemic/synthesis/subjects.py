@@ -20,6 +20,7 @@ _ASIDE = re.compile(r"\[[^\]\n]*\]")
 """What a program added to a message, such as the description of a picture."""
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f][\w\u00c0-\u024f&+'-]*|\d+|[^\w\s]")
 _NAME = re.compile(r"[A-Z][\w&+'-]*(?:(?:\s+(?:of|the|de))*\s+[A-Z0-9][\w&+'-]*)*")
+_QUALIFIES = re.compile(r"(?:al|ous|ive|ful|less|ic)$")
 _QUOTED = re.compile(r'["“]([A-Z][^"”.!?]{2,50})["”]')
 _TITLE = re.compile(r"[「《『]([^「」《》『』]{2,30})[」》』]")
 
@@ -61,7 +62,8 @@ def mentions(turns: Sequence[str], people: Collection[str]) -> list[Mention]:
                 others[key] -= 1
                 if named:
                     proper.add(key)
-    inside = {key.split()[-1] for key in seen if " " in key and (len(seen[key]) > 1 or key in proper)}
+    whole = [key.split() for key in seen if " " in key and (len(seen[key]) > 1 or key in proper)]
+    inside = {parts[-1] for parts in whole} | {part for parts in whole for part in parts[:-1] if _QUALIFIES.search(part)}
     found = [
         Mention(key, forms[key].most_common(1)[0][0], "thing" if key in proper else "topic", len(places))
         for key, places in seen.items()

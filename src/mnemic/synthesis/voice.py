@@ -128,12 +128,7 @@ def _callings(name: str) -> list[str]:
 def _restated(plain: str, name: str) -> str | None:
     first = plain.split(maxsplit=1)[0].lower().strip(",")
     rest = plain[len(plain.split(maxsplit=1)[0]) :]
-    if (
-        first in ELLIPSES
-        and not re.match(r"\s+(?:I|i)\b", rest)
-        and not re.match(r"\s+be\b", rest)
-        and (first != "been" or re.match(r"\s+(?:\w+(?:ing|ed)|busy|to|there|on)\b", rest))
-    ):
+    if first in ELLIPSES and _lacks_subject(first, rest):
         told = f"{name} {ELLIPSES[first]}"
         return _third(rest, name, told, present=False)
     if first == "just" and (match := re.match(r"\s+(\w+)", rest)) and (_is_past(match[1].lower())):
@@ -146,6 +141,15 @@ def _restated(plain: str, name: str) -> str | None:
     if not _FIRST.search(plain):
         return plain if names_itself(plain) else None
     return _third(plain, name, "", present=False, named=False) if _WHOLE.match(plain) else None
+
+
+def _lacks_subject(first: str, rest: str) -> bool:
+    """Whether a sentence that begins with this verb left out its subject, rather than having the verb for one."""
+    if re.match(r"\s+(?:(?:I|i)|be)\b", rest):
+        return False
+    if first == "been":
+        return re.match(r"\s+(?:\w+(?:ing|ed)|busy|to|there|on)\b", rest) is not None
+    return not first.endswith("ing") or re.match(r"[^,.;–]{0,60}?\b(?:is|was|are|has|helps|makes|gives|means)\b", rest) is None
 
 
 def names_itself(plain: str) -> bool:
@@ -284,6 +288,8 @@ def _dated(text: str, at: datetime) -> str:
     if found and found.since and found.until and not re.search(r"\d{4}", found.text):
         said = _span(found.since, found.until)
         if said and text[found.end : found.end + 2] != "'s":
+            if not text[: found.start].strip() and re.match(r"\s+(?:was|is|has|had|were|will)\b", text[found.end :]):
+                said = said.removeprefix("in ").removeprefix("on ")
             text = text[: found.start] + said + text[found.end :]
     text = _AHEAD.sub(lambda match: _ahead(match[0].lower(), at), text)
     return text[:1].upper() + text[1:]
