@@ -80,8 +80,7 @@ def nearest(blocks: Sequence[Codes], query: NDArray[np.float32], coder: Coder, k
         return np.empty(0, np.intp)
     point = centred(query, coder.mean)
     digits = _digits(point[None])
-    distances = np.concatenate([_distances(block, digits) for block in blocks])
-    rough = _best(-distances.view(np.int32), REFINE * k)
+    rough = _least(np.concatenate([_distances(block, digits) for block in blocks]), REFINE * k)
     return rough[_best(_closeness(_columns(blocks, rough), point), k)]
 
 
@@ -123,13 +122,17 @@ def _digits(points: NDArray[np.float32]) -> Codes:
     return np.ascontiguousarray(np.vstack(rows), dtype=np.uint64)
 
 
-def _distances(codes: Codes, query: Codes) -> NDArray[np.uint32]:
-    """A number for each column that grows as the dot product with the rounded query falls."""
+def _distances(codes: Codes, query: Codes) -> NDArray[np.uint16]:
+    """A number for each column that grows as the dot product with the rounded query falls.
+
+    The product of the two low digits is left out: an eighth of the high ones' weight for a quarter of the work, and
+    the best of these distances are compared again.
+    """
     words = len(codes) // 2
     halves, asked = (codes[:words], codes[words:]), (query[:words], query[words:])
-    total = np.zeros(codes.shape[1], np.uint32)
-    for high, other, weight in ((0, 0, 2), (0, 1, 1), (1, 0, 1), (1, 1, 0)):
-        total += np.bitwise_count(halves[high] ^ asked[other]).sum(axis=0, dtype=np.uint32) << weight
+    total = np.zeros(codes.shape[1], np.uint16)
+    for high, other, weight in ((0, 0, 1), (0, 1, 0), (1, 0, 0)):
+        total += np.add.reduce(np.bitwise_count(halves[high] ^ asked[other]), axis=0, dtype=np.uint16) << weight
     return total
 
 
@@ -151,6 +154,13 @@ def _closeness(codes: Codes, point: NDArray[np.float32]) -> NDArray[np.float32]:
 
 _BITS = (np.arange(256)[:, None] >> np.arange(8) & 1).astype(np.float32)
 """The bits of every byte, the lowest first."""
+
+
+def _least(numbers: NDArray[np.uint16], k: int) -> NDArray[np.intp]:
+    """Positions of the k least numbers, the least first, ties by position: they are small, so counting finds the edge."""
+    edge = int(np.searchsorted(np.cumsum(np.bincount(numbers)), min(k, len(numbers))))
+    chosen = np.flatnonzero(numbers <= edge)
+    return np.asarray(chosen[np.argsort(numbers[chosen], kind="stable")[:k]], np.intp)
 
 
 def _best(scores: NDArray[np.floating | np.integer], k: int) -> NDArray[np.intp]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +52,7 @@ class VectorIndex:
         self._codes: list[Codes] = []
         self._loose = _Rows(self._dim)
         """Vectors without a code: all of them where there is no coder."""
-        self._known: dict[int, bytes] = {}
+        self._known = _Rows(self._dim, np.float16)
         """Full vectors from the store, which never change."""
         self._lengths: Floats | None = None
         """Their distances from the mean."""
@@ -62,7 +63,8 @@ class VectorIndex:
             removed = self._store.lexicon(self._ns)[2]
             if removed != self._removed:
                 # Vectors of earlier revisions would crowd out those of the present one.
-                self._removed, self._stamp, self._loose, self._known = removed, self._sealed, _Rows(self._dim), {}
+                self._removed, self._stamp, self._loose = removed, self._sealed, _Rows(self._dim)
+                self._known = _Rows(self._dim, np.float16)
             # Codes are made of vectors that came: without new ones there is nothing new.
             elif self._stamp and not self._store.vectors_after(self._ns, self._embedder, self._stamp, 1, shelf=self._shelf):
                 return
@@ -137,16 +139,20 @@ class VectorIndex:
 
     def _rows(self, ids: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
         """The full vectors of those nodes that have one, and which they are."""
-        if self._coder is None:
-            places = self._loose.places(ids)
-            return self._loose.vectors[places[places >= 0]], places >= 0
-        known = self._known
-        if missing := [node for node in ids if node not in known]:
-            if len(known) > KEPT:
-                known = self._known = {node: known[node] for node in ids if node in known}
-            known |= self._store.vectors(self._ns, self._embedder, missing, self._shelf)
-        have = np.array([node in known for node in ids], dtype=bool)
-        return matrix([known[node] for node in ids if node in known], self._dim), have
+        rows = self._loose if self._coder is None else self._read(ids)
+        places = rows.places(ids)
+        return rows.vectors[places[places >= 0]].astype(np.float32, copy=False), places >= 0
+
+    def _read(self, ids: Sequence[int]) -> _Rows:
+        """The full vectors read so far, with those of some nodes among them."""
+        missing = [node for node, place in zip(ids, self._known.places(ids).tolist(), strict=True) if place < 0]
+        if missing:
+            if len(self._known) > KEPT:
+                self._known, missing = _Rows(self._dim, np.float16), list(ids)
+            found = self._store.vectors(self._ns, self._embedder, missing, self._shelf)
+            rows = np.frombuffer(b"".join(found.values()), dtype=np.float16).reshape(-1, self._dim)
+            self._known.extend([0] * len(found), list(found), rows)
+        return self._known
 
     def nearest(self, query: Floats, k: int, among: Ids | None = None, without: Ids = NONE) -> Ids:
         """The ids of the k nodes closest to the query, best first; `among`: of these only; `without`: none of these."""
@@ -186,11 +192,11 @@ class VectorIndex:
 class _Rows:
     """Unit vectors with their stamps and nodes, growing by doubling, so that one more costs no copy of all."""
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int, number: type[np.floating[Any]] = np.float32) -> None:
         self._count = 0
         self._stamps = np.zeros(16, dtype=np.int64)
         self._ids = np.zeros(16, dtype=np.int64)
-        self._vectors = np.zeros((16, dim), dtype=np.float32)
+        self._vectors: NDArray[Any] = np.zeros((16, dim), dtype=number)
         self._sum = np.zeros(dim, dtype=np.float64)
         self._places: dict[int, int] = {}
 
@@ -202,7 +208,7 @@ class _Rows:
         return self._ids[: self._count]
 
     @property
-    def vectors(self) -> Floats:
+    def vectors(self) -> NDArray[Any]:
         return self._vectors[: self._count]
 
     @property
@@ -219,14 +225,14 @@ class _Rows:
         """Where each node's vector stands; -1 where it has none."""
         return np.array([self._places.get(node, -1) for node in ids], dtype=np.int64)
 
-    def extend(self, stamps: Sequence[int], ids: Sequence[int], vectors: Floats) -> None:
+    def extend(self, stamps: Sequence[int], ids: Sequence[int], vectors: NDArray[Any]) -> None:
         start, self._count = self._count, self._count + len(ids)
         room = len(self._ids)
         if self._count > room:
             more = max(self._count, 2 * room) - room
             self._stamps = np.concatenate([self._stamps, np.zeros(more, dtype=np.int64)])
             self._ids = np.concatenate([self._ids, np.zeros(more, dtype=np.int64)])
-            self._vectors = np.concatenate([self._vectors, np.zeros((more, self._vectors.shape[1]), dtype=np.float32)])
+            self._vectors = np.concatenate([self._vectors, np.zeros((more, self._vectors.shape[1]), self._vectors.dtype)])
         self._stamps[start : self._count] = stamps
         self._ids[start : self._count] = ids
         self._vectors[start : self._count] = vectors
