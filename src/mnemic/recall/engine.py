@@ -29,7 +29,7 @@ from mnemic.models.document import SHELVES
 from mnemic.recall.index import FEW, VectorIndex
 from mnemic.recall.rerank import SECONDS, Timed
 from mnemic.recall.score import SCORINGS, SHELF_WEIGHT, Array, Corpus, Pool, seed, structure
-from mnemic.recall.words import NONE, POSTINGS, frequencies, matching, rarest
+from mnemic.recall.words import NONE, POSTINGS, Lists, frequencies, matching, rarest
 from mnemic.settings import DecaySettings
 from mnemic.store import Found, Ids, Said, Store
 from mnemic.text.query import Query, read
@@ -102,6 +102,8 @@ class _Run:
     degraded: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
     vector: NDArray[np.float32] | None = None
+    lexicons: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """Nodes, terms and nodes removed, by shelf that holds any."""
     vectors: dict[str, VectorIndex] = field(default_factory=dict)
     vector_rank: dict[int, int] = field(default_factory=dict)
     lexical_rank: dict[int, int] = field(default_factory=dict)
@@ -127,7 +129,7 @@ class _Run:
         """The same question, as far as it was read, to other tiers."""
         return _Run(
             self.ns, self.query, self.scope, self.scoring, self.now, degraded=list(self.degraded), timings=dict(self.timings),
-            vector=self.vector, vectors=self.vectors, tiers=tiers, buried=self.buried,
+            vector=self.vector, lexicons=self.lexicons, vectors=self.vectors, tiers=tiers, buried=self.buried,
         )  # fmt: skip
 
 
@@ -144,6 +146,7 @@ class Recall:
         """Whether vectors only count words, and so tell nothing that the words do not."""
         self._reranker = Timed(reranker, rerank_seconds) if reranker else None
         self._indexes: dict[tuple[str, str], VectorIndex] = {}
+        self._lists: dict[tuple[str, str], Lists] = {}
         self._hidden_ids: dict[tuple[str, str], tuple[list[str], Ids]] = {}
 
     def ask(
@@ -178,12 +181,17 @@ class Recall:
             started = time.perf_counter()
             run.vector = self._query_vector(run)
             started = _lap(run, "embed", started)
-            if run.vector is not None:
-                run.vectors = {shelf: self._index(run.ns, shelf) for shelf in SHELVES}
-                self._share_mean(run)
-            _lap(run, "prepare", started)
+            # Outside the snapshot: the first of an embedder is written down.
+            indexes = {shelf: self._index(ns, shelf) for shelf in SHELVES} if run.vector is not None else {}
             # One state of the catalogue for all stages: a document on its way to another shelf is found once.
             with self._store.reading():
+                # After it began: what it places on a shelf was counted there before.
+                run.lexicons = self._lexicons(ns)
+                run.vectors = {shelf: index for shelf, index in indexes.items() if shelf in run.lexicons}
+                for index in run.vectors.values():
+                    index.refresh()
+                self._share_mean(run)
+                _lap(run, "prepare", started)
                 again = run.anew(MODES["deep"])
                 answer = self._asked(run, question, budget or Budget(), why_not)
                 if widens and run.faded and not answer.hits:
@@ -193,6 +201,11 @@ class Recall:
         except StoreError as error:
             run.degraded.append(f"memory cannot be read: {error}")
             return self._answer(run, (), reason=run.degraded[-1])
+
+    def _lexicons(self, ns: str) -> dict[str, tuple[int, int, int]]:
+        """Nodes, terms and nodes removed of the shelves that hold any."""
+        found = {shelf: self._store.lexicon(ns, shelf) for shelf in SHELVES}
+        return {shelf: sums for shelf, sums in found.items() if sums[0]}
 
     def _stands(self, ns: str, path: str) -> bool:
         return any(self._store.nodes_within(ns, below=path, limit=1, shelf=shelf) for shelf in SHELVES)
@@ -222,16 +235,14 @@ class Recall:
         left = max(0, len(good) - len(dropped) - len(hits))
         return replace(self._answer(run, hits, reason=reason, why_not=why), omitted=left)
 
-    def _answer(
-        self, run: _Run, hits: Sequence[Hit], *, reason: str | None, why_not: tuple[WhyNot, ...] = ()
-    ) -> Answer:
+    def _answer(self, run: _Run, hits: Sequence[Hit], *, reason: str | None, why_not: tuple[WhyNot, ...] = ()) -> Answer:
         return Answer(
             hits=tuple(hits), reason=reason, degraded=tuple(run.degraded), embedder=self._embedder.identity,
             scoring=run.scoring, why_not=why_not, timings=run.timings,
         )  # fmt: skip
 
     def _nothing(self, run: _Run) -> str:
-        if not self._store.lexicon(run.ns)[0]:
+        if not run.lexicons:
             return f"nothing is remembered in namespace {run.ns!r} yet"
         return self._fading(run, "nothing matches: that it is not recorded does not mean it never happened")
 
@@ -246,17 +257,14 @@ class Recall:
         run.forgotten = self._store.forgotten(run.ns)
         found: list[Found] = []
         said: list[Said] = []
-        for shelf in SHELVES:
+        for shelf in run.lexicons:
             run.among[shelf], run.without[shelf] = self._among(run, shelf), self._without(run, shelf)
             ids = self._nearest(run, shelf) | self._matching(run, shelf)
             started = _lap(run, "find", started)
             places = self._store.places(run.ns, sorted(ids), shelf) if ids else {}
             found += self._store.found(run.ns, [node for node, place in places.items() if place is None], shelf)
             around = {
-                (place[0], place[1] + lag)
-                for place in places.values()
-                if place is not None
-                for lag in range(-BEFORE, AFTER + 1)
+                (place[0], place[1] + lag) for place in places.values() if place is not None for lag in range(-BEFORE, AFTER + 1)
             }
             said += self._store.turns(run.ns, list(around), shelf) if around else []
             started = _lap(run, "widen", started)
@@ -368,19 +376,24 @@ class Recall:
         key = (ns, shelf)
         if key not in self._indexes:
             self._indexes[key] = VectorIndex(self._store, ns, self._embedder.identity, self._embedder.dim, shelf)
-        index = self._indexes[key]
-        index.refresh()
-        return index
+        return self._indexes[key]
+
+    def _lists_of(self, run: _Run, shelf: str) -> Lists:
+        known = self._lists.get((run.ns, shelf))
+        if known is None or known.lexicon != run.lexicons[shelf]:
+            known = self._lists[run.ns, shelf] = Lists(self._store, run.ns, shelf, run.lexicons[shelf])
+        return known
 
     def _matching(self, run: _Run, shelf: str) -> set[int]:
         words = list(run.query.terms)
-        counts = self._store.document_frequencies(run.ns, words, shelf)
+        lists = self._lists_of(run, shelf)
+        counts = lists.counts(words)
         for word, count in counts.items():
             run.df[word] = run.df.get(word, 0) + count
-        ids = matching(self._store, run.ns, counts, run.reach * LEXICAL_K, shelf, run.among[shelf], run.without[shelf])
+        ids = matching(self._store, run.ns, counts, run.reach * LEXICAL_K, shelf, run.among[shelf], run.without[shelf], lists)
         run.lexical_rank |= {node: place for place, node in enumerate(ids)}
         for word in filter(is_prefix, rarest(counts, POSTINGS)):
-            run.prefixed.setdefault(word, set()).update(self._store.postings(run.ns, word, shelf).tolist())
+            run.prefixed.setdefault(word, set()).update(lists.holders(word).tolist())
         found = set(ids)
         for phrase in run.query.phrases:
             holders = set(self._store.phrase(run.ns, list(phrase), POSTINGS, shelf)) - set(run.without[shelf].tolist())
@@ -469,7 +482,7 @@ class Recall:
 
     def _pool(self, run: _Run, units: list[Unit]) -> tuple[Pool, Corpus]:
         words = list(run.query.terms)
-        n, size, _ = self._store.lexicon(run.ns)
+        n, size, _ = map(sum, zip(*run.lexicons.values(), strict=True)) if run.lexicons else (0, 0, 0)
         tf = frequencies([unit.terms for unit in units], words)
         for column, word in enumerate(words):
             if is_prefix(word):
@@ -566,9 +579,7 @@ class Recall:
         above = set(self._good(run, total, parts, every)) if good else set[int]()
         return {place: BELOW for place in every if place not in above}
 
-    def _diverse(
-        self, run: _Run, units: list[Unit], order: list[int], budget: Budget
-    ) -> tuple[list[int], dict[int, str]]:
+    def _diverse(self, run: _Run, units: list[Unit], order: list[int], budget: Budget) -> tuple[list[int], dict[int, str]]:
         """Leave out what says the same as something better, and what lies inside it."""
         chosen: list[int] = []
         dropped: dict[int, str] = {}
@@ -639,9 +650,7 @@ class Recall:
 
     # explaining
 
-    def _why(
-        self, run: _Run, paths: Sequence[str], units: list[Unit], fate: dict[int, Fate], total: Array
-    ) -> tuple[WhyNot, ...]:
+    def _why(self, run: _Run, paths: Sequence[str], units: list[Unit], fate: dict[int, Fate], total: Array) -> tuple[WhyNot, ...]:
         return tuple(self._why_one(run, path, units, fate, total) for path in paths)
 
     def _why_one(self, run: _Run, path: str, units: list[Unit], fate: dict[int, Fate], total: Array) -> WhyNot:

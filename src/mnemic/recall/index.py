@@ -13,8 +13,7 @@ and compared as before, so nothing waits for the next code block.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +51,7 @@ class VectorIndex:
         self._codes: list[Codes] = []
         self._loose = _Rows(self._dim)
         """Vectors without a code: all of them where there is no coder."""
-        self._known = _Rows(self._dim, np.float16)
+        self._known = _Known(self._dim)
         """Full vectors from the store, which never change."""
         self._lengths: Floats | None = None
         """Their distances from the mean."""
@@ -64,7 +63,7 @@ class VectorIndex:
             if removed != self._removed:
                 # Vectors of earlier revisions would crowd out those of the present one.
                 self._removed, self._stamp, self._loose = removed, self._sealed, _Rows(self._dim)
-                self._known = _Rows(self._dim, np.float16)
+                self._known = _Known(self._dim)
             # Codes are made of vectors that came: without new ones there is nothing new.
             elif self._stamp and not self._store.vectors_after(self._ns, self._embedder, self._stamp, 1, shelf=self._shelf):
                 return
@@ -139,20 +138,14 @@ class VectorIndex:
 
     def _rows(self, ids: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
         """The full vectors of those nodes that have one, and which they are."""
-        rows = self._loose if self._coder is None else self._read(ids)
-        places = rows.places(ids)
-        return rows.vectors[places[places >= 0]].astype(np.float32, copy=False), places >= 0
-
-    def _read(self, ids: Sequence[int]) -> _Rows:
-        """The full vectors read so far, with those of some nodes among them."""
-        missing = [node for node, place in zip(ids, self._known.places(ids).tolist(), strict=True) if place < 0]
-        if missing:
-            if len(self._known) > KEPT:
-                self._known, missing = _Rows(self._dim, np.float16), list(ids)
-            found = self._store.vectors(self._ns, self._embedder, missing, self._shelf)
-            rows = np.frombuffer(b"".join(found.values()), dtype=np.float16).reshape(-1, self._dim)
-            self._known.extend([0] * len(found), list(found), rows)
-        return self._known
+        if self._coder is None:
+            places = self._loose.places(ids)
+            return self._loose.vectors[places[places >= 0]], places >= 0
+        if self._known.room < len(ids):
+            self._known = _Known(self._dim)
+        if missing := self._known.missing(ids):
+            self._known.extend(self._store.vectors(self._ns, self._embedder, missing, self._shelf))
+        return self._known.rows(ids)
 
     def nearest(self, query: Floats, k: int, among: Ids | None = None, without: Ids = NONE) -> Ids:
         """The ids of the k nodes closest to the query, best first; `among`: of these only; `without`: none of these."""
@@ -192,11 +185,11 @@ class VectorIndex:
 class _Rows:
     """Unit vectors with their stamps and nodes, growing by doubling, so that one more costs no copy of all."""
 
-    def __init__(self, dim: int, number: type[np.floating[Any]] = np.float32) -> None:
+    def __init__(self, dim: int) -> None:
         self._count = 0
         self._stamps = np.zeros(16, dtype=np.int64)
         self._ids = np.zeros(16, dtype=np.int64)
-        self._vectors: NDArray[Any] = np.zeros((16, dim), dtype=number)
+        self._vectors = np.zeros((16, dim), dtype=np.float32)
         self._sum = np.zeros(dim, dtype=np.float64)
         self._places: dict[int, int] = {}
 
@@ -208,7 +201,7 @@ class _Rows:
         return self._ids[: self._count]
 
     @property
-    def vectors(self) -> NDArray[Any]:
+    def vectors(self) -> Floats:
         return self._vectors[: self._count]
 
     @property
@@ -225,14 +218,14 @@ class _Rows:
         """Where each node's vector stands; -1 where it has none."""
         return np.array([self._places.get(node, -1) for node in ids], dtype=np.int64)
 
-    def extend(self, stamps: Sequence[int], ids: Sequence[int], vectors: NDArray[Any]) -> None:
+    def extend(self, stamps: Sequence[int], ids: Sequence[int], vectors: Floats) -> None:
         start, self._count = self._count, self._count + len(ids)
         room = len(self._ids)
         if self._count > room:
             more = max(self._count, 2 * room) - room
             self._stamps = np.concatenate([self._stamps, np.zeros(more, dtype=np.int64)])
             self._ids = np.concatenate([self._ids, np.zeros(more, dtype=np.int64)])
-            self._vectors = np.concatenate([self._vectors, np.zeros((more, self._vectors.shape[1]), self._vectors.dtype)])
+            self._vectors = np.concatenate([self._vectors, np.zeros((more, self._vectors.shape[1]), dtype=np.float32)])
         self._stamps[start : self._count] = stamps
         self._ids[start : self._count] = ids
         self._vectors[start : self._count] = vectors
@@ -247,6 +240,33 @@ class _Rows:
         kept = _Rows(self._vectors.shape[1])
         kept.extend(self._stamps[: self._count][keep].tolist(), self.ids[keep].tolist(), self.vectors[keep])
         return kept
+
+
+class _Known:
+    """Vectors that were read from the store, by node, in room that is taken as it fills."""
+
+    def __init__(self, dim: int) -> None:
+        self._vectors = np.zeros((KEPT, dim), dtype=np.float16)
+        self._places: dict[int, int] = {}
+
+    @property
+    def room(self) -> int:
+        return KEPT - len(self._places)
+
+    def missing(self, ids: Sequence[int]) -> list[int]:
+        return [node for node in ids if node not in self._places]
+
+    def extend(self, found: Mapping[int, bytes]) -> None:
+        """Take in vectors of nodes that were missing."""
+        start = len(self._places)
+        rows = np.frombuffer(b"".join(found.values()), dtype=np.float16).reshape(len(found), self._vectors.shape[1])
+        self._vectors[start : start + len(found)] = rows
+        self._places |= {node: start + place for place, node in enumerate(found)}
+
+    def rows(self, ids: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
+        """The vectors of those nodes that have one, and which they are."""
+        places = np.array([self._places.get(node, -1) for node in ids], dtype=np.int64)
+        return self._vectors[places[places >= 0]].astype(np.float32), places >= 0
 
 
 def _top(ids: Ids, scores: Floats, k: int) -> Ids:

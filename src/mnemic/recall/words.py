@@ -22,9 +22,39 @@ SHORT, LEAST = 4, 100
 """The short list is so many times what is asked for, and never fewer."""
 FULL = 10_000
 """So few nodes are ranked each, by all terms: a scope must not lose a text because its words are common elsewhere."""
+KEPT = 500_000
+"""Entries of the index that are kept in memory once they were read: 4 MB."""
 DENSE = 40
 """Ids that lie within so many times their number are counted in place: quicker than sorting them."""
 NONE: Ids = np.zeros(0, dtype=np.int64)
+
+
+class Lists:
+    """Which nodes hold which term, on one shelf of a namespace: what was read once is true until its lexicon changes."""
+
+    def __init__(self, store: Store, ns: str, shelf: str = "hot", lexicon: tuple[int, int, int] | None = None) -> None:
+        self._store, self._ns, self._shelf = store, ns, shelf
+        self.lexicon = lexicon
+        self._counts: dict[str, int] = {}
+        self._holders: dict[str, Ids] = {}
+        self._held = 0
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many nodes each term occurs, as `Store.document_frequencies`."""
+        if fresh := [term for term in terms if term not in self._counts]:
+            self._counts |= self._store.document_frequencies(self._ns, fresh, self._shelf)
+        return {term: self._counts[term] for term in terms}
+
+    def holders(self, term: str) -> Ids:
+        """Every node that holds a term, as `Store.postings`."""
+        found = self._holders.get(term)
+        if found is None:
+            found = self._store.postings(self._ns, term, self._shelf)
+            if self._held + len(found) > KEPT:
+                self._holders, self._held = {}, 0
+            self._holders[term] = found
+            self._held += len(found)
+        return found
 
 
 def rarest(counts: Mapping[str, int], limit: int) -> list[str]:
@@ -40,20 +70,21 @@ def rarest(counts: Mapping[str, int], limit: int) -> list[str]:
 
 def matching(
     store: Store, ns: str, counts: Mapping[str, int], k: int, shelf: str = "hot", among: Ids | None = None,
-    without: Ids = NONE,
+    without: Ids = NONE, lists: Lists | None = None,
 ) -> list[int]:  # fmt: skip
     """The k best nodes for terms that occur in `counts` nodes each, best first.
 
     `among`: of these nodes only; `without`: none of these. The terms are cut to the rarest within `POSTINGS`, unless
     `among` is so few that they need no index.
     """
+    lists = lists or Lists(store, ns, shelf)
     each = among is not None and len(among) <= FULL
     words = [word for word, count in counts.items() if count] if each else rarest(counts, POSTINGS)
     if not words or k < 1:
         return []
     n, size, _ = store.lexicon(ns)
     idf = rarity(n, np.array([counts[word] for word in words], dtype=float))
-    holders = {word: store.postings(ns, word, shelf) for word in words if is_prefix(word) or not each}
+    holders = {word: lists.holders(word) for word in words if is_prefix(word) or not each}
     if among is not None and each:
         ids = among
     else:

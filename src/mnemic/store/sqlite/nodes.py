@@ -229,13 +229,13 @@ class Nodes(Shelves):
         bindings = (*chain.from_iterable(runs), space)
         # CROSS JOIN: the places first, then each by the index; the planner would rather walk the namespace.
         spoken = (
-            f"WITH run(talk, low, high) AS (VALUES {marks}) SELECT session, role, seq, m.document%s FROM run"
+            f"WITH run(talk, low, high) AS (VALUES {marks}) SELECT session, role, seq%s FROM run"
             " CROSS JOIN messages m ON m.ns=? AND session=talk AND seq BETWEEN low AND high"
         )
         if shelf == "hot":
-            sql = spoken % f", {_SCORED}" + " CROSS JOIN nodes n ON n.document=m.document AND n.message=m.seq WHERE size>0"
-            return [Said._make((*row[:3], *row[4:], shelf)) for row in self.hot.rows(sql, bindings)]
-        rows = self.hot.rows(spoken % "", bindings)
+            sql = spoken % f", {_SCORED}, 'hot'" + " CROSS JOIN nodes n ON n.document=m.document AND n.message=m.seq WHERE size>0"
+            return list(map(Said._make, self.hot.rows(sql, bindings)))
+        rows = self.hot.rows(spoken % ", m.document", bindings)
         here = self._standing(space, {row[3] for row in rows}, shelf)
         said = {(row[3], row[2]): row for row in rows if row[3] in here}
         pairs = ",".join([f"({document},{seq})" for document, seq in said])
@@ -252,9 +252,7 @@ class Nodes(Shelves):
 
     def _joined(self, ns: str, condition: str, shelf: str) -> list[Found]:
         space = self.space(ns)
-        rows = self.shelf(shelf).rows(
-            f"SELECT {_NODE}, size, terms, created_at FROM nodes WHERE +ns=? AND {condition}", (space,)
-        )
+        rows = self.shelf(shelf).rows(f"SELECT {_NODE}, size, terms, created_at FROM nodes WHERE +ns=? AND {condition}", (space,))
         if not rows:
             return []
         documents = self._catalogue(space, {row[1] for row in rows})
@@ -378,11 +376,14 @@ class Nodes(Shelves):
         sql = "SELECT rowid FROM fulltext WHERE fulltext MATCH ? LIMIT ?"
         return [number for (number,) in self.shelf(shelf).rows(sql, (match, limit))]
 
-    def lexicon(self, ns: str) -> tuple[int, int, int]:
-        """How many nodes are indexed, how many terms they have in all, and how many nodes were ever removed."""
+    def lexicon(self, ns: str, shelf: str | None = None) -> tuple[int, int, int]:
+        """How many nodes are indexed, how many terms they have in all, and how many nodes were ever removed.
+
+        On one shelf, or on all.
+        """
         space, sums = self.space(ns), [0, 0, 0]
-        for shelf in self._shelves.values():
-            for row in shelf.rows("SELECT nodes, terms, removed FROM lexicon WHERE ns=?", (space,)):
+        for base in self._shelves.values() if shelf is None else (self.shelf(shelf),):
+            for row in base.rows("SELECT nodes, terms, removed FROM lexicon WHERE ns=?", (space,)):
                 sums = [have + more for have, more in zip(sums, row, strict=True)]
         return sums[0], sums[1], sums[2]
 
