@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from mnemic.models.answer import Budget
 from mnemic.models.document import Turn
 from mnemic.recall import engine
 from mnemic.settings import RotateSettings
+from mnemic.store.sqlite.connection import connect
 from mnemic.store.sqlite.shelves import FILES
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -380,3 +382,23 @@ def test_whatever_is_done_a_rotation_changes_no_page_and_but_for_the_weights_no_
         assert (pages(memory), answers()) == before
         assert memory.rotate()["moved"] == {"warm": 0, "cold": 0}
         assert sound(memory)
+
+
+def test_a_home_from_before_the_seventh_schema_finds_the_messages_beside_what_matches(tmp_path: Path) -> None:
+    said = int((NOON - timedelta(days=200)).timestamp() * 1000)
+    with opened(tmp_path) as memory:
+        for talk, moment in (("zoo", said), ("farm", int(NOON.timestamp() * 1000))):
+            turns = [Turn("user", f"Where does the {talk} quokka live?"), Turn("assistant", "On an island.", "Bo")]
+            memory.capture([replace(turn, created_at=moment) for turn in turns], session=talk)
+        memory.rotate()
+        asked = [memory.recall("quokka live", mode="deep"), memory.recall("island", mode="deep")]
+    assert {hit.shelf for hit in asked[0].hits} == {"hot", "cold"}
+    for name in FILES.values():
+        db = connect(tmp_path / "home" / name)
+        db.execute("DROP INDEX nodes_turns; ALTER TABLE nodes DROP COLUMN talk; ALTER TABLE nodes DROP COLUMN role")
+        db.execute("DELETE FROM meta WHERE key='turns'; PRAGMA user_version=6")
+        db.close()
+    with opened(tmp_path) as memory:
+        again = [memory.recall("quokka live", mode="deep"), memory.recall("island", mode="deep")]
+        assert sound(memory)
+    assert [answer.hits for answer in again] == [answer.hits for answer in asked]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from random import Random
 
 import numpy as np
@@ -407,7 +407,7 @@ class Recall:
 
     def _units(self, run: _Run, pool: tuple[list[Found], list[Said]]) -> list[Unit]:
         found, said = pool
-        units = [_spoken(list(rows)) for _, rows in groupby(said, key=lambda row: (row.session, row.seq))]
+        units = [_spoken(list(rows)) for _, rows in groupby(said, key=itemgetter(0, 1))]
         for item in found:
             if item.size and (item.session is None or item.message is None):
                 key, ids = (f"d {item.document:012d}", item.id), (item.id,)
@@ -709,7 +709,7 @@ def _lap(run: _Run, name: str, started: float) -> float:
 def _spoken(rows: list[Said]) -> Unit:
     """A message as a unit; its parts count where it has any, not the whole besides them."""
     one = rows[0]
-    key, every = (f"s {one.session}", one.seq), tuple([row.id for row in rows])
+    key, every = (f"s {one.talk}", one.seq), tuple([row.id for row in rows])
     if len(rows) == 1:
         return Unit(key, every, every, one.terms, one.size, one.speaker, one.role == "user", one.created_at, one.shelf)
     parts = [row for row in rows if row.kind != "message"] or rows

@@ -38,6 +38,9 @@ class NewNode:
     speaker: str = ""
     passage: str = ""
     """What it is found by; empty for a node that is only a container."""
+    session: str | None = None
+    role: str = ""
+    """Of a message and its parts: its conversation, and who spoke."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +89,10 @@ class Found:
 class Said(NamedTuple):
     """A node of a conversation as scoring sees it; a tuple because a question reads a thousand of them."""
 
-    session: str
-    role: str
+    talk: int
+    """The number of its conversation."""
     seq: int
+    role: str
     id: int
     size: int
     terms: bytes
@@ -406,9 +410,9 @@ class Store(Protocol):
 
     def found(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> list[Found]: ...
 
-    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[str, int] | None]: ...
+    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[int, int] | None]: ...
 
-    def turns(self, ns: str, places: Sequence[tuple[str, int]], shelf: str = "hot") -> list[Said]: ...
+    def turns(self, ns: str, places: Sequence[tuple[int, int]], shelf: str = "hot") -> list[Said]: ...
 
     def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]: ...
 

@@ -219,6 +219,14 @@ CREATE TABLE summaries(
 CREATE INDEX summaries_session ON summaries(ns, session, id);
 """
 
+TURNS = """
+-- Where a node stands in a conversation, so that its neighbours are found without the catalogue: the number of its
+-- session (nodes.talk_number), besides its message, and who spoke. `turns` in meta tells that the rows have them.
+ALTER TABLE nodes ADD COLUMN talk INTEGER;
+ALTER TABLE nodes ADD COLUMN role TEXT NOT NULL DEFAULT '';
+CREATE INDEX nodes_turns ON nodes(ns, talk, message) WHERE talk IS NOT NULL;
+"""
+
 Step = Callable[[apsw.Connection], None]
 
 
@@ -248,7 +256,11 @@ def _window(db: apsw.Connection) -> None:
     db.execute(WINDOW)
 
 
-STEPS: list[Step] = [_first, _second, _third, _fourth, _vault, _window]
+def _turns(db: apsw.Connection) -> None:
+    db.execute(TURNS)
+
+
+STEPS: list[Step] = [_first, _second, _third, _fourth, _vault, _window, _turns]
 VERSION = len(STEPS)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import apsw
@@ -24,8 +24,9 @@ from mnemic.text.passage import passage
 from mnemic.text.tokens import is_prefix, terms
 
 _NODE = 'id, document, parent, path, kind, title, text_id, start, "end", reach, message, speaker'
-_SCORED = "n.id, size, terms, n.kind, speaker, n.created_at"
-_INSERT = f"INSERT INTO nodes(ns, created_at, size, terms, {_NODE}) VALUES({','.join('?' * 16)})"
+_INDEXED = "created_at, size, terms, talk, role"
+_SAID = "talk, message, role, id, size, terms, kind, speaker, created_at"
+_INSERT = f"INSERT INTO nodes(ns, {_NODE}, {_INDEXED}) VALUES({','.join('?' * 18)})"
 _CATALOGUE = (
     "id, path, kind, title, context, origin, importance, session, created_at, recorded_at, shelf,"
     " (SELECT forgotten_at FROM visibility v WHERE v.ns=documents.ns AND v.path=documents.path),"
@@ -38,6 +39,13 @@ def term_hash(term: str) -> int:
     return zlib.crc32(term.encode("utf-8", "surrogatepass"))
 
 
+def talk_number(session: str | None) -> int | None:
+    """The number that a conversation goes by in the index of nodes: 64 bits of its digest, so that none has to be kept."""
+    if session is None:
+        return None
+    return int.from_bytes(blake2b(session.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
+
+
 def spaced(ns: int, words: Sequence[str]) -> str:
     """Terms as the full-text table holds them."""
     lead = f"{ns}x"
@@ -48,7 +56,7 @@ def replace(
     db: apsw.Connection, ns: int, document: int, nodes: Sequence[NewNode], allocate: Callable[[str, int], int]
 ) -> list[int]:
     """Put a tree in place of the one before. What is just as it was keeps its id, and so vector and edges."""
-    sql = f"SELECT {_NODE}, created_at, size, terms FROM nodes WHERE +ns=? AND document=?"
+    sql = f"SELECT {_NODE}, {_INDEXED} FROM nodes WHERE +ns=? AND document=?"
     old: dict[str, Any] = {str(row[3]): row for row in db.execute(sql, (ns, document)).fetchall()}
     rows: list[tuple[Any, ...]] = []
     kept: set[str] = set()
@@ -61,7 +69,8 @@ def replace(
         before = old.get(node.path)
         number = before[0] if before else fresh + place
         row = (number, document, parent, node.path, node.kind, node.title, node.text_id, node.start, node.end,
-               node.reach, node.message, node.speaker, node.created_at, len(words), blob)  # fmt: skip
+               node.reach, node.message, node.speaker, node.created_at, len(words), blob, talk_number(node.session),
+               node.role)  # fmt: skip
         if before == row:
             kept.add(node.path)
         else:
@@ -78,15 +87,15 @@ def replace(
 
 
 def _insert(db: apsw.Connection, ns: int, row: tuple[Any, ...]) -> None:
-    number, *_, size, blob, words = row
-    db.execute(_INSERT, (ns, row[12], size, blob, *row[:12]))
+    *columns, words = row
+    db.execute(_INSERT, (ns, *columns))
     if words:
-        db.execute("INSERT INTO fulltext(rowid, terms) VALUES(?,?)", (number, spaced(ns, words)))
+        db.execute("INSERT INTO fulltext(rowid, terms) VALUES(?,?)", (row[0], spaced(ns, words)))
 
 
 def stored(db: apsw.Connection, ns: int, document: int) -> list[tuple[Any, ...]]:
     """All columns of a document's nodes, in the order of their ids."""
-    sql = f"SELECT {_NODE}, created_at, size, terms FROM nodes WHERE +ns=? AND document=? ORDER BY id"
+    sql = f"SELECT {_NODE}, {_INDEXED} FROM nodes WHERE +ns=? AND document=? ORDER BY id"
     rows: list[tuple[Any, ...]] = db.execute(sql, (ns, document)).fetchall()
     return rows
 
@@ -118,7 +127,7 @@ def same(db: apsw.Connection, ns: int, document: int, nodes: Sequence[NewNode]) 
         wanted.append(
             (node.path, None if node.parent < 0 else nodes[node.parent].path, node.kind, node.title, node.text_id,
              node.start, node.end, node.reach, node.message, node.speaker, node.created_at, len(words),
-             array("I", map(term_hash, words)).tobytes())
+             array("I", map(term_hash, words)).tobytes(), talk_number(node.session), node.role)
         )  # fmt: skip
     return sorted(have, key=lambda row: str(row[0])) == sorted(wanted, key=lambda row: row[0])
 
@@ -146,6 +155,14 @@ def _remove(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]], *, mo
         keys = in_list(embedder << NODE_BITS | row[0] for row in rows)
         db.execute(f"DELETE FROM vectors WHERE key IN ({keys})")
     db.execute(f"DELETE FROM nodes WHERE id IN ({numbers})")
+
+
+def place_turns(db: apsw.Connection, documents: Iterable[tuple[int, str]], roles: Iterable[tuple[int, int, str]]) -> None:
+    """Note in the nodes of some documents, given with their sessions, where they stand, and who spoke which message."""
+    talks = [(talk_number(session), document) for document, session in documents]
+    db.executemany("UPDATE nodes SET talk=? WHERE document=? AND message IS NOT NULL", talks)
+    said = [(role, document, seq) for document, seq, role in roles]
+    db.executemany("UPDATE nodes SET role=? WHERE document=? AND message=?", said)
 
 
 def rebuild_fulltext(db: apsw.Connection) -> int:
@@ -207,43 +224,25 @@ class Nodes(Shelves):
         """Nodes with all that recall needs, in no order; ids that are not there are left out."""
         return self._joined(ns, f"id IN ({in_list(ids)})", shelf) if len(ids) else []
 
-    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[str, int] | None]:
-        """Where nodes stand in a conversation, as (session, seq); `None` for a node of no message."""
-        space = self.space(ns)
-        sql = f"SELECT id, document, message FROM nodes WHERE +ns=? AND id IN ({in_list(ids)})"
-        rows = self.shelf(shelf).rows(sql, (space,)) if len(ids) else []
-        homes = in_list({row[1] for row in rows})
-        sql = f"SELECT id, session FROM documents WHERE +ns=? AND shelf=? AND id IN ({homes})"
-        sessions = dict(self.hot.rows(sql, (space, shelf))) if rows else {}
-        return {
-            number: (sessions[home], seq) if seq is not None and sessions.get(home) is not None else None
-            for number, home, seq in rows
-        }
+    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[int, int] | None]:
+        """Where nodes stand in a conversation, as (talk, seq); `None` for a node of no message."""
+        sql = f"SELECT id, talk, message FROM nodes WHERE +ns=? AND id IN ({in_list(ids)})"
+        rows = self.shelf(shelf).rows(sql, (self.space(ns),)) if len(ids) else []
+        return {number: (talk, seq) if talk is not None and seq is not None else None for number, talk, seq in rows}
 
-    def turns(self, ns: str, places: Sequence[tuple[str, int]], shelf: str = "hot") -> list[Said]:
-        """The nodes that have words at (session, seq) places, by place, with no more than scoring needs."""
+    def turns(self, ns: str, places: Sequence[tuple[int, int]], shelf: str = "hot") -> list[Said]:
+        """The nodes that have words at (talk, seq) places, by place, with no more than scoring needs."""
         if not places:
             return []
-        space, runs = self.space(ns), _runs(places)
-        marks = ",".join(["(?,?,?)"] * len(runs))
-        bindings = (*chain.from_iterable(runs), space)
+        space, runs = self.space(ns), ",".join([f"({talk},{low},{high})" for talk, low, high in _runs(places)])
         # CROSS JOIN: the places first, then each by the index; the planner would rather walk the namespace.
-        spoken = (
-            f"WITH run(talk, low, high) AS (VALUES {marks}) SELECT session, role, seq%s FROM run"
-            " CROSS JOIN messages m ON m.ns=? AND session=talk AND seq BETWEEN low AND high"
-        )
-        if shelf == "hot":
-            sql = spoken % f", {_SCORED}, 'hot'" + " CROSS JOIN nodes n ON n.document=m.document AND n.message=m.seq WHERE size>0"
-            return list(map(Said._make, self.hot.rows(sql, bindings)))
-        rows = self.hot.rows(spoken % ", m.document", bindings)
-        here = self._standing(space, {row[3] for row in rows}, shelf)
-        said = {(row[3], row[2]): row for row in rows if row[3] in here}
-        pairs = ",".join([f"({document},{seq})" for document, seq in said])
         sql = (
-            f"WITH place(d, m) AS (VALUES {pairs or '(0,0)'}) SELECT d, m, {_SCORED}"
-            " FROM place CROSS JOIN nodes n ON n.document=d AND n.message=m WHERE size>0"
+            f"WITH run(t, low, high) AS (VALUES {runs}) SELECT {_SAID}, '{shelf}', document FROM run"
+            " CROSS JOIN nodes ON ns=? AND talk=t AND message BETWEEN low AND high WHERE size>0"
         )
-        return [Said._make((*said[row[0], row[1]][:3], *row[2:], shelf)) for row in self.shelf(shelf).rows(sql)]
+        rows = self.shelf(shelf).rows(sql, (space,))
+        here = self._standing(space, {row[-1] for row in rows}, shelf) if shelf != "hot" else None
+        return [Said._make(row[:-1]) for row in rows if here is None or row[-1] in here]
 
     def _standing(self, space: int, documents: set[int], shelf: str) -> set[int]:
         """Those of some documents that stand on a shelf: on others than the hot one a copy may have been left behind."""
@@ -403,9 +402,9 @@ def _exact(ns: int, term: str) -> str:
     return f'"{text}"'
 
 
-def _runs(keys: Sequence[tuple[str, int]]) -> list[tuple[str, int, int]]:
-    """Places joined into runs of one session, so that one range read serves neighbours."""
-    runs: list[tuple[str, int, int]] = []
+def _runs(keys: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """Places joined into runs of one conversation, so that one range read serves neighbours."""
+    runs: list[tuple[int, int, int]] = []
     for session, seq in sorted(set(keys)):
         if runs and runs[-1][0] == session and seq <= runs[-1][2] + 1:
             runs[-1] = (session, runs[-1][1], seq)

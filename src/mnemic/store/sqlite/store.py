@@ -27,6 +27,9 @@ from mnemic.store.sqlite.vault import VaultFiles
 from mnemic.store.sqlite.vectors import Vectors
 from mnemic.text.tokens import tokenizer
 
+BATCH = 5_000
+"""Documents whose nodes are brought up to date at a time."""
+
 
 class SqliteTransaction:
     """One atomic write to the hot shelf, in one namespace."""
@@ -246,6 +249,23 @@ class SqliteStore(Documents, Nodes, Events, Vectors, VaultFiles):
             if finished and not _begun(base):
                 raise _gone(base)
             self._prepare(base)
+        for name, base in self._shelves.items():
+            if base.row("SELECT 1 FROM meta WHERE key='turns'") is None:
+                self._place_turns(name, base)
+
+    def _place_turns(self, name: str, base: Database) -> None:
+        """Fill in what schema 7 keeps of every message's node: the catalogue that tells it is in the hot shelf only."""
+        with base.transaction() as db:
+            sql = "SELECT id, session FROM documents WHERE shelf=? AND session IS NOT NULL"
+            homes = self.hot.rows(sql, (name,)) if db.execute("SELECT 1 FROM nodes LIMIT 1").fetchone() else []
+            for at in range(0, len(homes), BATCH):
+                some = homes[at : at + BATCH]
+                said = (
+                    "SELECT m.document, seq, role FROM documents d CROSS JOIN messages m INDEXED BY messages_document"
+                    f" ON m.ns=d.ns AND m.document=d.id WHERE d.id IN ({in_list(row[0] for row in some)})"
+                )
+                nodes.place_turns(db, some, self.hot.rows(said))
+            db.execute("INSERT OR IGNORE INTO meta VALUES('turns', '1')")
 
     def _prepare(self, base: Database) -> None:
         known = base.path.exists()
