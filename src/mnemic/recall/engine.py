@@ -41,7 +41,7 @@ BEFORE, AFTER = 2, 1
 NARROW, WIDE = 10_000, 3
 """A scope of fewer nodes is searched by itself; for a wider one so many times the candidates of the namespace are taken."""
 RERANKED = 30
-FLOOR = {"vector": 2.2, "words": 0.5}
+FLOOR = {"vector": 2.2, "words": 0.8}
 """Below this the best hit is no answer: set so that one in a hundred answerable questions is refused (docs/recall.md)."""
 TAIL = 0.3
 """What share of the floor the further hits must reach once the best is above it."""
