@@ -61,14 +61,13 @@ def test_a_coordinate_becomes_two_digits() -> None:
 
 
 @given(st.integers(1, 200), st.integers(1, 20), st.integers(0, 2**32 - 1))
-def test_bit_counts_order_as_the_rounded_dot_product_does_but_for_its_low_digits(dim: int, n: int, seed: int) -> None:
+def test_bit_counts_order_as_the_product_of_signs_and_the_rounded_query_does(dim: int, n: int, seed: int) -> None:
     points = unit(np.random.default_rng(seed).normal(size=(n + 1, dim)))
     codes, query = _digits(points[:n]), _digits(points[n:])
-    stood, asked = levels(codes, dim), levels(query, dim)[0]
-    low, least = (each - 2 * np.sign(each) for each in (stood, asked))
-    # A product of levels is (2a + b)(2c + d), without b * d: 8 dim - 4 distance.
-    expected = stood @ asked - low @ least
-    assert (8 * dim - 4 * _distances(codes, query).astype(np.int64)).tolist() == expected.astype(int).tolist()
+    signs, asked = np.sign(levels(codes, dim)), levels(query, dim)[0]
+    # A sign times a level is a(2c + d): 3 dim - 2 distance.
+    expected = signs @ asked
+    assert (3 * dim - 2 * _distances(codes, query).astype(np.int64)).tolist() == expected.astype(int).tolist()
 
 
 def test_candidates_hold_the_exact_top_20() -> None:

@@ -2,15 +2,15 @@
 
 Up to about 20,000 vectors `scan` compares the query with all of them and is exact. Above, each vector also
 has a code of two bits a dimension, held in memory (96 bytes for 384 dimensions; a million are 96 MB instead
-of 1.5 GB): `nearest` compares the query with all codes by XOR and bit counts, and names candidates to compare
-by their full vectors. Codes are taken after subtracting the mean of all vectors, because the vectors of most
+of 1.5 GB): `nearest` compares the query with the first bits of all codes by XOR and bit counts, then with both bits of
+the best, and names candidates to compare by their full vectors. Codes are taken after subtracting the mean of all vectors, because the vectors of most
 models fill a narrow cone, in which plain signs hardly differ. docs/codes.md has the measurements and the ways
 not taken, `python -m bench.codes` makes them again.
 
 A coordinate becomes one of the levels -3, -1, 1, 3, the 2-bit number `2*a + b` with digits -1 or 1, and so does
-the query's. A product of levels is then a weighted sum of products of digits, and a sum
-of products of digits is a bit count: sum(a*b) = dim - 2*count(a XOR b). So one pass of integer work gives the
-dot product of the rounded vectors.
+the query's. A product of a vector's first digit, its sign, and the query's level is then a weighted sum of products of
+digits, and a sum of products of digits is a bit count: sum(a*b) = dim - 2*count(a XOR b). So one pass of integer work
+gives the dot product of the signs and the rounded query.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ STALE = 0.25
 STEP = 0.996
 """Best uniform step of two bits for a normal distribution of spread 1 (Max 1960, IRE Trans. IT-6, table II)."""
 
-REFINE = 4
+REFINE = 8
 """Of so many times the candidates the code is compared with the unrounded query."""
 
 
@@ -123,16 +123,14 @@ def _digits(points: NDArray[np.float32]) -> Codes:
 
 
 def _distances(codes: Codes, query: Codes) -> NDArray[np.uint16]:
-    """A number for each column that grows as the dot product with the rounded query falls.
+    """A number for each column that grows as the dot product of its signs with the rounded query falls.
 
-    The product of the two low digits is left out: an eighth of the high ones' weight for a quarter of the work, and
-    the best of these distances are compared again.
+    The low digits of the columns are left to the comparison of the best: half the memory is read for it.
     """
     words = len(codes) // 2
-    halves, asked = (codes[:words], codes[words:]), (query[:words], query[words:])
-    total = np.zeros(codes.shape[1], np.uint16)
-    for high, other, weight in ((0, 0, 1), (0, 1, 0), (1, 0, 0)):
-        total += np.add.reduce(np.bitwise_count(halves[high] ^ asked[other]), axis=0, dtype=np.uint16) << weight
+    signs, total = codes[:words], np.zeros(codes.shape[1], np.uint16)
+    for asked, weight in ((query[:words], 1), (query[words:], 0)):
+        total += np.add.reduce(np.bitwise_count(signs ^ asked), axis=0, dtype=np.uint16) << weight
     return total
 
 
