@@ -182,3 +182,18 @@ def test_an_open_index_lets_go_of_what_was_removed(home: Home) -> None:
         tx.replace_nodes(1, ())
     index.refresh()
     assert index.nearest(vectors[3], 5).tolist() == []
+
+
+def test_estimates_are_of_the_code_or_of_the_vector_that_is_held_and_none_where_there_is_neither(home: Home) -> None:
+    vectors = cone(600, 4)
+    ids = add(home, vectors)
+    row = home.store.embedder(IDENTITY, DIM)
+    assert seal(home.store, "default", row) == 4
+    index = opened(home)
+    asked = [ids[3], ids[520], 10**9, ids[599], ids[40]]
+    cosines, estimates = index.cosines(vectors[40], asked), index.estimates(vectors[40], asked)
+    assert np.isnan(estimates).tolist() == np.isnan(cosines).tolist() == [False, False, True, False, False]
+    held = [1, 3]  # after the last full run, so as they are
+    np.testing.assert_allclose(estimates[held], cosines[held], rtol=1e-5)
+    every = index.cosines(vectors[40], ids[:512]) - index.estimates(vectors[40], ids[:512])
+    assert 0 < np.abs(every).mean() < 0.08

@@ -1,11 +1,11 @@
 """Compact codes, so that a search over very many vectors reads a sixteenth of them.
 
-Up to about 20,000 vectors `scan` compares the query with all of them and is exact. Above, each vector also
-has a code of two bits a dimension, held in memory (96 bytes for 384 dimensions; a million are 96 MB instead
-of 1.5 GB): `nearest` compares the query with the first bits of all codes by XOR and bit counts, then with both bits of
-the best, and names candidates to compare by their full vectors. Codes are taken after subtracting the mean of all vectors, because the vectors of most
-models fill a narrow cone, in which plain signs hardly differ. docs/codes.md has the measurements and the ways
-not taken, `python -m bench.codes` makes them again.
+Up to about 20,000 vectors `scan` compares the query with all of them and is exact. Above, each vector also has a code of
+two bits a dimension, held in memory (96 bytes for 384 dimensions; a million are 96 MB instead of 1.5 GB): `nearest`
+compares the query with the first bits of all codes by XOR and bit counts, then with both bits of the best, and names
+candidates to compare by their full vectors. Codes are taken after subtracting the mean of all vectors, because the
+vectors of most models fill a narrow cone, in which plain signs hardly differ. docs/codes.md has the measurements and the
+ways not taken, `python -m bench.codes` makes them again.
 
 A coordinate becomes one of the levels -3, -1, 1, 3, the 2-bit number `2*a + b` with digits -1 or 1, and so does
 the query's. A product of a vector's first digit, its sign, and the query's level is then a weighted sum of products of
@@ -40,6 +40,9 @@ STALE = 0.25
 
 STEP = 0.996
 """Best uniform step of two bits for a normal distribution of spread 1 (Max 1960, IRE Trans. IT-6, table II)."""
+
+ROUNDED = 0.939
+"""The mean cosine of a vector with its two-bit levels: sqrt(1 - .1188), Max 1960, table II."""
 
 REFINE = 8
 """Of so many times the candidates the code is compared with the unrounded query."""
@@ -84,14 +87,28 @@ def nearest(blocks: Sequence[Codes], query: NDArray[np.float32], coder: Coder, k
     return rough[_best(_closeness(_columns(blocks, rough), point), k)]
 
 
+def estimate(
+    blocks: Sequence[Codes], places: NDArray[np.intp], query: NDArray[np.float32], coder: Coder
+) -> NDArray[np.float32]:
+    """About the centred cosines of the query with some columns, counted through all blocks.
+
+    Off by .02, and by more than .05 once in a hundred times, for 384 dimensions (docs/codes.md).
+    """
+    if not len(places):
+        return np.empty(0, np.float32)
+    return _closeness(_columns(blocks, places), centred(query, coder.mean)) / np.float32(ROUNDED)
+
+
 def _columns(blocks: Sequence[Codes], places: NDArray[np.intp]) -> Codes:
     """Some columns of all blocks, in the order asked for."""
     found = np.empty((len(blocks[0]), len(places)), np.uint64)
-    first = 0
-    for block in blocks:
-        here = (places >= first) & (places < first + block.shape[1])
-        found[:, here] = block[:, places[here] - first]
-        first += block.shape[1]
+    order = np.argsort(places, kind="stable")
+    ends = np.cumsum([block.shape[1] for block in blocks])
+    start = 0
+    for block, end, reach in zip(blocks, ends, np.searchsorted(places[order], ends), strict=True):
+        here = order[start:reach]
+        found[:, here] = block[:, places[here] - (end - block.shape[1])]
+        start = reach
     return found
 
 

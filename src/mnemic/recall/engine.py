@@ -28,7 +28,7 @@ from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
 from mnemic.models.document import SHELVES
 from mnemic.recall.index import FEW, VectorIndex
 from mnemic.recall.rerank import SECONDS, Timed
-from mnemic.recall.score import SCORINGS, SHELF_WEIGHT, Array, Corpus, Pool, seed, structure
+from mnemic.recall.score import SCORINGS, SHELF_WEIGHT, Array, Corpus, Pool, corrected, seed, structure
 from mnemic.recall.words import NONE, POSTINGS, Lists, frequencies, matching, rarest
 from mnemic.settings import DecaySettings
 from mnemic.store import Found, Ids, Said, Store
@@ -40,6 +40,8 @@ BEFORE, AFTER = 2, 1
 """Messages around a candidate that are looked at with it: what `window` and `reply` read."""
 NARROW, WIDE = 10_000, 3
 """A scope of fewer nodes is searched by itself; for a wider one so many times the candidates of the namespace are taken."""
+SURE = 100
+"""So many of the best are scored by their full vectors; in a large home the others by what their codes tell."""
 RERANKED = 30
 FLOOR = {"vector": 2.2, "words": 0.8}
 """Below this the best hit is no answer: set so that one in a hundred answerable questions is refused (docs/recall.md)."""
@@ -478,7 +480,13 @@ class Recall:
         if run.scoring == "seed":
             return self._seed(run, units)
         pool, corpus = self._pool(run, units)
-        return structure(pool, corpus, cosine=0.0 if self._counting else 2.0)
+        weight = 0.0 if self._counting else 2.0
+        total, parts = structure(pool, corpus, cosine=weight)
+        if run.vector is None or self._counting:
+            return total, parts
+        best = _ordered(total, units)[:SURE]
+        cos = self._cosines(run, [units[place] for place in best])
+        return corrected(total, parts, pool, best, cos, cosine=weight)
 
     def _pool(self, run: _Run, units: list[Unit]) -> tuple[Pool, Corpus]:
         words = list(run.query.terms)
@@ -493,7 +501,7 @@ class Recall:
         pool = Pool(
             tf=tf,
             length=np.array([unit.size for unit in units], dtype=float),
-            cos=self._cosines(run, units),
+            cos=self._cosines(run, units, exact=False),
             group=group,
             place=place,
             group_size=_group_sizes(units, group, place),
@@ -505,14 +513,16 @@ class Recall:
         )
         return pool, Corpus(n, _average(units, n, size), np.array([run.df.get(word, 0) for word in words], dtype=float))
 
-    def _cosines(self, run: _Run, units: list[Unit]) -> Array:
+    def _cosines(self, run: _Run, units: list[Unit], *, exact: bool = True) -> Array:
         """The best centred cosine of each unit's nodes; NaN without a vector."""
         cos = np.full(len(units), -np.inf)
         if run.vector is not None:
             for shelf in {unit.shelf for unit in units}:
                 here = np.flatnonzero([unit.shelf == shelf for unit in units])
                 owner = np.repeat(here, [len(units[place].every) for place in here])
-                values = run.vectors[shelf].cosines(run.vector, [node for place in here for node in units[place].every])
+                nodes = [node for place in here for node in units[place].every]
+                index = run.vectors[shelf]
+                values = index.cosines(run.vector, nodes) if exact else index.estimates(run.vector, nodes)
                 have = ~np.isnan(values)
                 np.maximum.at(cos, owner[have], values[have])
         cos[np.isinf(cos)] = np.nan

@@ -102,6 +102,17 @@ def structure(pool: Pool, corpus: Corpus, *, cosine: float = 2.0) -> tuple[Array
     return total, {**parts, "gate": np.full(len(total), gate)}
 
 
+def corrected(
+    total: Array, parts: dict[str, Array], pool: Pool, places: Sequence[int], cos: Array, *, cosine: float = 2.0
+) -> tuple[Array, dict[str, Array]]:
+    """What `structure` gives where some of the pool's cosines were estimates and these are the true ones."""
+    change = cosine * (np.nan_to_num(cos) - np.nan_to_num(pool.cos[places])) / COS_SCALE
+    vector, sums = parts["vector"].copy(), total.copy()
+    vector[places] += change
+    sums[places] += change * pool.weight[places]
+    return sums, {**parts, "vector": vector}
+
+
 def rarity(nodes: int, df: Array) -> Array:
     """BM25's idf of terms that occur in `df` of so many nodes."""
     # A word that was never seen tells no more than one seen once, and in a home of three notes no word is common yet.

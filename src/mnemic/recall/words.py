@@ -103,15 +103,16 @@ def matching(
 
 
 def _short(lists: Sequence[Ids], idf: Array, limit: int, among: Ids | None, without: Ids) -> Ids:
-    """The nodes with the most rarity mass of the terms they hold, newest first where it is equal."""
+    """The nodes with the most rarity mass of the terms they hold, ascending; of equals the newest."""
     ids, mass = _sums(np.concatenate(lists), np.repeat(idf, [len(one) for one in lists]))
     if len(without) or among is not None:
         allowed = ~np.isin(ids, without) & (True if among is None else np.isin(ids, among))
         ids, mass = ids[allowed], mass[allowed]
     if len(ids) > limit:
-        likely = mass >= np.partition(mass, len(mass) - limit)[len(mass) - limit]
-        ids, mass = ids[likely], mass[likely]
-    return ids[np.lexsort((-ids, -mass))[:limit]]
+        edge = np.partition(mass, len(mass) - limit)[len(mass) - limit]
+        above = np.flatnonzero(mass > edge)
+        ids = ids[np.sort(np.concatenate([above, np.flatnonzero(mass == edge)[len(above) - limit :]]))]
+    return ids
 
 
 def _sums(ids: Ids, weights: Array) -> tuple[Ids, Array]:
