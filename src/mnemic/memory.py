@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -50,13 +50,15 @@ from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
-from mnemic.vault import GONE, Cards, Page, Vault
+from mnemic.vault import GONE, Audit, Cards, Compression, Daily, Page, State, Vault, totals
 
 if TYPE_CHECKING:
     from mnemic.context import ContextWindow
     from mnemic.context.inject import Sought
+    from mnemic.context.start import Start
     from mnemic.context.summaries import Pyramid
     from mnemic.context.window import Summarise
+    from mnemic.vault.state import Measure
 
 FRAME_CHARS = 9_000
 T = TypeVar("T")
@@ -113,6 +115,8 @@ class Memory:
             settings.vault, _VaultDoor(self),
         )  # fmt: skip
         self.cards = Cards(self.vault, self.clock)
+        self.daily = Daily(self.vault, self._store, self._usages, self.clock, self.namespace, settings.decay)
+        self.state = State(self.vault)
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 
@@ -418,6 +422,73 @@ class Memory:
         answer = self.recall(query, budget=Budget(nodes=2 * TOP_K, chars=2 * recall.chars, node_chars=recall.node_chars))
         return (frames.parse(known) if known else []), answer
 
+    # the vault's daily notes and budget
+
+    def compress_dailies(self, *, dry_run: bool = False) -> dict[str, Any]:
+        """Cut daily notes over 20 KB to 20 lines, once git holds them and their facts stand on cards."""
+        if not dry_run:
+            self.vault.sync()
+        return Compression(self.vault, self.daily, self.clock, _kind).compress(dry_run=dry_run)
+
+    def session_start(
+        self, *, max_tokens: int | None = None, max_chars: int = FRAME_CHARS, follow: bool = True
+    ) -> Start:
+        """What a session begins with, as one block: the state, the profile, today's and yesterday's notes.
+
+        With `follow`, the notes are brought up to date first. What cannot be read is left out and named in `degraded`.
+        """
+        from mnemic.context.start import SHARES, TOKENS, Part, started
+        from mnemic.text import frame as frames
+
+        tokens = TOKENS if max_tokens is None else max_tokens
+        parts, degraded = list[Part](), list[str]()
+        try:
+            if lines := tuple(self.state.body().splitlines()):
+                parts.append(Part("state", "state.md", self.clock.now().date().isoformat(), "human-file", lines))
+        except MnemicError as error:
+            degraded.append(f"state.md: {error}")
+        known = self.profile(max(1, int(tokens * SHARES["profile"])))
+        try:
+            pages, problems = self.daily.pages(follow=follow)
+            names = {self.daily.today().isoformat(): "today"}
+            parts += [
+                Part(names.get(page.date, "yesterday"), page.path, page.date, page.origin, tuple(page.own), tuple(page.mirrored))
+                for page in pages
+            ]
+            degraded += problems
+        except (MnemicError, OSError) as error:
+            degraded.append(f"daily: {error}")
+        items = frames.parse(known.frame) if known.frame else []
+        return started(parts, items, self.ids.token(8), tokens=tokens, chars=max_chars, degraded=[*known.degraded, *degraded])
+
+    def budget(self, files: Sequence[str | Path] = ()) -> dict[str, Any]:
+        """What is loaded in every session, in bytes and tokens, against the targets; `files` are an agent's own, e.g. CLAUDE.md.
+
+        Raises BadInput for a file that cannot be read.
+        """
+        loaded = self._loaded(files)
+        return {"parts": [one.json() for one in loaded], "total": totals(loaded)}
+
+    def audit(self, files: Sequence[str | Path] = ()) -> dict[str, Any]:
+        """What a vault should not have: `{"ok", "violations": [{"rule", "path", "message", "value", "limit"}], "checked"}`."""
+        return Audit(self.vault, self._store, self.clock, self.namespace).audit(self._loaded(files))
+
+    def _loaded(self, files: Sequence[str | Path]) -> list[Measure]:
+        from mnemic.vault.state import STATE_BYTES, measure
+
+        state = [measure("state", "state.md", data, STATE_BYTES)] if (data := self._state_bytes()) else []
+        rest = [
+            measure(part["name"], part["path"], part["text"].encode())
+            for part in self.session_start(follow=False).parts
+            if part["name"] != "state"
+        ]
+        return [*state, *rest, *(measure("config", str(file), _bytes_of(Path(file).expanduser())) for file in files)]
+
+    def _state_bytes(self) -> bytes:
+        with suppress(MnemicError):
+            return self.state.read()
+        return b""
+
     # forgetting
 
     def forget(self, path: str, *, erase: bool = False, reason: str = "") -> Forgotten:
@@ -427,11 +498,16 @@ class Memory:
         deleted, by its own verb.
         """
         files, left = self._files_behind(path) if erase else ([], ())
+        told, days = self._told_of(path)
         done = self._with_room(lambda: self._forget(path, erase, reason))
+        if days:
+            problems = self.daily.withdraw(days, told)
+            in_git = ["the vault's git history"] if erase and self.vault.history.state() == "own" else []
+            done = replace(done, elsewhere=tuple(dict.fromkeys([*done.elsewhere, *problems, *in_git])))
         if erase:
             self._with_room(self._store.sweep)
             self.vault.erased(files)
-            done = replace(done, elsewhere=(*done.elsewhere, *left))
+            done = replace(done, elsewhere=tuple(dict.fromkeys([*done.elsewhere, *left])))
             self._store.settle_erasure()
             self._drain()
         return done
@@ -456,6 +532,17 @@ class Memory:
         kept = (f"the file {file!r}: take the part out there too",) if file else ()
         in_git = (files or file) and self.vault.history.state() == "own"
         return files, (*kept, "the vault's git history") if in_git else kept
+
+    def _told_of(self, path: str) -> tuple[set[str], list[date]]:
+        """The documents that a path means, and the days whose notes tell of them."""
+        ns = self.namespace
+        if not path.startswith("/") or not self.vault.folder.root.is_dir():
+            return set(), []
+        documents = self._store.documents(ns, below=path.rstrip("/"), limit=1_000_000)
+        node = None if documents else self._store.node(ns, path)
+        if node is not None and (holder := self._store.document_by_id(ns, node.document)) is not None:
+            documents = [holder]
+        return {document.path for document in documents}, self.daily.told_of(documents)
 
     def _forget(self, path: str, erase: bool, reason: str) -> Forgotten:
         if is_record(path):
@@ -751,6 +838,20 @@ def _documents_in(changes: Iterable[Change]) -> set[int]:
     """The documents whose rows, or whose messages' rows, are changed."""
     ids = {"documents": "id", "messages": "document"}
     return {int((c.after or c.before or {})[ids[c.table]]) for c in changes if c.table in ids}
+
+
+def _kind(text: str) -> str:
+    """What a text is to the rules: the weightiest of what its sentences are."""
+    from mnemic.context.rules import KINDS, lines_of
+
+    return min((line.kind for line in lines_of(text, "user", "")), key=KINDS.index, default="note")
+
+
+def _bytes_of(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{str(file)!r} cannot be read ({error.strerror}): give the files that your agent loads") from None
 
 
 def _vault_folder(settings: Settings) -> Path:

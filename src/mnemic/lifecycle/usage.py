@@ -127,7 +127,7 @@ class Usages:
         return document
 
     def _standing(self, document: Document, usage: Usage, hidden: bool) -> Standing:
-        used_at = max(usage.last_accessed, document.recorded_at)
+        used_at = max(usage.last_accessed, born(document))
         tier, left = stand(used_at, usage.tier, document.kind, self._now(), self._settings)
         return Standing("archive" if hidden else tier, left, used_at, usage.access_count)
 
@@ -165,4 +165,9 @@ def hidden_by(path: str, forgotten: Mapping[str, int], moment: int | None = None
 
 def _usage(document: Document, row: Mapping[str, Any] | None) -> Usage:
     """The use of a document by its row; without one it was last used when it was recorded."""
-    return Usage(**row) if row else Usage(document.id, document.recorded_at, 0, None)
+    return Usage(**row) if row else Usage(document.id, born(document), 0, None)
+
+
+def born(document: Document) -> int:
+    """From when a document ages, in ms: from its recording; a daily note from its day (001 §2.6)."""
+    return document.created_at if document.kind == "daily" else document.recorded_at

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,14 +26,14 @@ from mnemic.models.receipt import Receipt
 from mnemic.settings import VaultSettings
 from mnemic.store import Store, VaultFile
 from mnemic.text.tree import slug
-from mnemic.vault import frontmatter, moc
+from mnemic.vault import daybook, frontmatter, moc
 from mnemic.vault.files import Busy, Disk, Edit, Folder, Read, Stamp, contained, sha256
 from mnemic.vault.history import History
 from mnemic.vault.links import Graph, key_of, links, resolve, rewritten, stem
 from mnemic.vault.scan import Listing, scan
 
 GONE = "its file was deleted from the vault"
-"""Why a document is hidden whose file is gone; the file's return shows it again."""
+"""Why a document is hidden whose file is gone, or holds nothing of a person's; the text's return shows it again."""
 OWN_FOLDERS = ("articles", "talk", "cards", "daily", "moc", "meta")
 KINDS = {"articles": "article", "talk": "talk", "cards": "card", "daily": "daily", "moc": "moc", "meta": "meta"}
 SCHEME = "vault:"
@@ -92,6 +92,8 @@ class Report:
     """Gone, but so many at once that nothing was forgotten: `--accept-deletions`."""
     conflicts: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    mirrored: list[str] = field(default_factory=list)
+    """Daily notes into which what was captured since was written."""
     unchanged: int = 0
     commit: str | None = None
     dry_run: bool = False
@@ -112,6 +114,8 @@ class Vault:
         self.settings = settings
         self.history = History(root, settings.git)
         self.git_problem: str | None = None
+        self.mirror: Callable[[int], list[str]] | None = None
+        """Brings the daily notes up to date after a sync; returns those that it changed."""
 
     # syncing
 
@@ -121,7 +125,10 @@ class Vault:
             return self._synced(scan(self.root), 0, True, accept_deletions)
         with self.alone() as tick:
             self.finish_renames()
-            return self._synced(scan(self.root), tick, False, accept_deletions)
+            report = self._synced(scan(self.root), tick, False, accept_deletions)
+            if self.mirror is not None:
+                report.mirrored = self.mirror(tick)
+            return report
 
     def _synced(self, listing: Listing, tick: int, dry_run: bool, accept: bool) -> Report:
         report = Report(skipped=dict(listing.skipped), conflicts=sorted(listing.copies), dry_run=dry_run)
@@ -245,16 +252,20 @@ class Vault:
         self, path: str, text: str, head: Mapping[str, Any], found: Read, row: VaultFile, was: str | None
     ) -> str | None:
         """Give a text to memory; why that was refused, if so."""
-        if row.kind == "moc":
-            text = moc.own_text(text.encode()).decode()
-            if not any(line.strip() and not line.startswith("#") for line in text.splitlines()):
+        data, at = found.data, found.stamp.mtime_ns // 1_000_000
+        if row.kind in ("moc", "daily"):
+            data = (moc if row.kind == "moc" else daybook).own_text(data)
+            text = data.decode("utf-8-sig", "replace")
+            if not _says_something(data):
                 self._door.hide(self.source(path))
                 return None
-        else:
-            text = page_text(head, found.data, text)
+        if row.kind != "moc":
+            text = page_text(head, data, text)
+        if row.kind == "daily" and (day := daybook.day_of(path)):
+            at = daybook.span(day, self.settings.timezone)[0]
         page = Page(
             text=text, title=stem(path).rpartition("/")[2], kind=row.kind, path=document_path(path),
-            source=self.source(path), at=found.stamp.mtime_ns // 1_000_000, origin=row.origin,  # type: ignore[arg-type]
+            source=self.source(path), at=at, origin=row.origin,  # type: ignore[arg-type]
             was=self.source(was) if was else None,
         )  # fmt: skip
         try:
@@ -277,27 +288,31 @@ class Vault:
 
     # writing
 
-    def write(self, path: str, data: bytes, origin: Origin) -> None:
+    def write(self, path: str, data: bytes, origin: Origin, message: str = "card new") -> None:
         """Make a new file and take it in. Raises Conflict if one is there."""
         with self.alone() as tick:
-            if self.folder.exists(path):
-                raise Conflict(f"{path!r} is there already: choose another title, or edit it")
-            before = self._store.vault_file(self._ns, path)
-            intent = before or VaultFile(path, key_of(path), "writing", 0, 0, -1, 0, "", "", origin, kind_of(path),
-                                         "", "", "", 0, "")  # fmt: skip
-            state = "writing" if before is None or before.state == "gone" else before.state
-            self._note(replace(intent, intent=sha256(data), origin=origin, state=state))
-            self.folder.create(path, data)
-            self.read_back([path], tick, "card new")
+            self.create(path, data, origin)
+            self.read_back([path], tick, message)
+
+    def create(self, path: str, data: bytes, origin: Origin) -> None:
+        """Make a new file. Raises Conflict if one is there."""
+        if self.folder.exists(path):
+            raise Conflict(f"{path!r} is there already: choose another title, or edit it")
+        before = self._store.vault_file(self._ns, path)
+        intent = before or VaultFile(path, key_of(path), "writing", 0, 0, -1, 0, "", "", origin, kind_of(path),
+                                     "", "", "", 0, "")  # fmt: skip
+        state = "writing" if before is None or before.state == "gone" else before.state
+        self._note(replace(intent, intent=sha256(data), origin=origin, state=state))
+        self.folder.create(path, data)
 
     def revise(self, path: str, edit: Edit, message: str) -> None:
         """Edit a file in place and take it in."""
         with self.alone() as tick:
-            self._catch_up(path, tick)
+            self.catch_up(path, tick)
             self.change(path, edit)
             self.read_back([path], tick, message)
 
-    def _catch_up(self, path: str, tick: int) -> None:
+    def catch_up(self, path: str, tick: int) -> None:
         """Take in what a person left in a file before it is edited: what is ours and what is theirs stay apart."""
         found, row = self.folder.read(path), self._store.vault_file(self._ns, path)
         if row is None or row.digest != found.digest:
@@ -367,7 +382,7 @@ class Vault:
             taken = [other for other in paths if other not in (path, to)]
             if self.folder.exists(path):
                 self.folder.move(path, to)
-            tick = self._tick()
+            tick = self.tick()
             report, batch = Report(), _Batch(self._store, self._ns)
             known = {row.path: row for name_ in (path, to) if (row := self._store.vault_file(self._ns, name_))}
             moving = path in known and known[path].state == "kept"
@@ -537,11 +552,12 @@ class Vault:
         descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield self._tick()
+            yield self.tick()
         finally:
             os.close(descriptor)
 
-    def _tick(self) -> int:
+    def tick(self) -> int:
+        """The file system's own time, in ns."""
         os.utime(self._lock)
         return os.stat(self._lock).st_mtime_ns
 
@@ -619,6 +635,15 @@ def page_text(head: Mapping[str, Any], data: bytes, text: str) -> str:
     if not lines:
         return text if not head else _body(data)
     return "\n".join(lines) + "\n\n" + _body(data)
+
+
+def _says_something(data: bytes) -> bool:
+    """Whether there is more in a note than headings."""
+    try:
+        text = _body(data)
+    except BadInput:
+        text = data.decode("utf-8", "replace")
+    return any(line.strip() and not line.startswith("#") for line in text.splitlines())
 
 
 def _body(data: bytes) -> str:

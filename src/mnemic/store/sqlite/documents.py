@@ -46,6 +46,17 @@ class Documents(Shelves):
             bindings.append(kind)
         return [Document(*row) for row in self.hot.rows(sql + " ORDER BY id LIMIT ?", (*bindings, limit))]
 
+    def documents_of(self, ns: str, since: int, until: int) -> list[Document]:
+        """Documents that were made or recorded from one moment up to before another (ms), in the order of their ids.
+
+        Nothing is recorded before it is made, so that the index by recording is enough.
+        """
+        sql = (
+            f"SELECT {_DOCUMENT} FROM documents WHERE ns=?1 AND recorded_at>=?2 AND (recorded_at<?3"
+            " OR (created_at>=?2 AND created_at<?3)) ORDER BY id"
+        )
+        return [Document(*row) for row in self.hot.rows(sql, (self.space(ns), since, until))]
+
     def documents_by_digest(self, ns: str, digest: str) -> list[Document]:
         """All documents with the same text, oldest first."""
         sql = f"SELECT {_DOCUMENT} FROM documents WHERE ns=? AND digest=? ORDER BY id"

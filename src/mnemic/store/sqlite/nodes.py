@@ -30,8 +30,11 @@ _INSERT = f"INSERT INTO nodes(ns, {_NODE}, {_INDEXED}) VALUES({','.join('?' * 18
 _CATALOGUE = (
     "id, path, kind, title, context, origin, importance, session, created_at, recorded_at, shelf,"
     " (SELECT forgotten_at FROM visibility v WHERE v.ns=documents.ns AND v.path=documents.path),"
-    " max(coalesce(last_accessed, 0), recorded_at), coalesce(access_count, 0), tier"
+    " max(coalesce(last_accessed, 0), iif(kind='daily', created_at, recorded_at)), coalesce(access_count, 0), tier"
 )
+
+_PAST_DAY = "(path>='/daily/' AND path<'/daily0' AND kind='daily' AND created_at<{})"
+"""A daily note is as old as its day, whenever it was read."""
 
 
 def term_hash(term: str) -> int:
@@ -329,9 +332,9 @@ class Nodes(Shelves):
         return [number for (number,) in self.shelf(shelf).rows(sql, (*bindings, limit))]
 
     def has_unused(self, ns: str, since: int) -> bool:
-        """Whether any document was recorded before a moment in ms."""
-        sql = "SELECT 1 FROM documents WHERE ns=? AND recorded_at<? LIMIT 1"
-        return self.hot.row(sql, (self.space(ns), since)) is not None
+        """Whether any document was recorded before a moment in ms; of a daily note its day counts."""
+        sql = f"SELECT 1 FROM documents WHERE ns=? AND (recorded_at<? OR {_PAST_DAY.format('?')}) LIMIT 1"
+        return self.hot.row(sql, (self.space(ns), since, since)) is not None
 
     def nodes_used(self, ns: str, since: int, *, core: bool, limit: int, shelf: str = "hot") -> list[int]:
         """Nodes of the documents that were recorded or used since a moment in ms, or that a person keeps in core."""
@@ -347,7 +350,7 @@ class Nodes(Shelves):
     def nodes_faded(self, ns: str, since: int) -> list[tuple[int, str]]:
         """Nodes with words of the documents that were neither recorded nor used since a moment in ms, with their shelf."""
         sql = (
-            "SELECT id FROM documents WHERE ns=?1 AND recorded_at<?2 AND id NOT IN"
+            f"SELECT id FROM documents WHERE ns=?1 AND (recorded_at<?2 OR {_PAST_DAY.format('?2')}) AND id NOT IN"
             " (SELECT document FROM usage WHERE ns=?1 AND (last_accessed>=?2 OR tier='core'))"
         )
         homes = in_list(number for (number,) in self.hot.rows(sql, (self.space(ns), since)))
