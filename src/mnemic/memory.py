@@ -50,7 +50,7 @@ from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
-from mnemic.vault import GONE, Audit, Cards, Compression, Daily, Page, State, Vault, totals
+from mnemic.vault import BARE, GONE, Audit, Cards, Compression, Daily, Page, State, Vault, totals
 
 if TYPE_CHECKING:
     from mnemic.context import ContextWindow
@@ -444,7 +444,7 @@ class Memory:
         parts, degraded = list[Part](), list[str]()
         try:
             if lines := tuple(self.state.body().splitlines()):
-                parts.append(Part("state", "state.md", self.clock.now().date().isoformat(), "human-file", lines))
+                parts.append(Part("state", "state.md", self.clock.now().date().isoformat(), self.state.origin, lines))
         except MnemicError as error:
             degraded.append(f"state.md: {error}")
         known = self.profile(max(1, int(tokens * SHARES["profile"])))
@@ -821,14 +821,15 @@ class _VaultDoor:
         )  # fmt: skip
         receipt = memory._intake.remember(ns, note)
         if receipt.path is not None:
-            memory._forgetting.restore(ns, receipt.path, reason=GONE, actor="human", origin="human-file")
+            for why in (GONE, BARE):
+                memory._forgetting.restore(ns, receipt.path, reason=why, actor="human", origin="human-file")
         return receipt
 
-    def hide(self, source: str) -> None:
+    def hide(self, source: str, why: str) -> None:
         memory, ns = self._memory, self._memory.namespace
         document = memory._store.document_by_source(ns, source)
         if document is not None and memory._store.row(ns, "visibility", (document.path,)) is None:
-            memory._forgetting.forget(ns, document.path, reason=GONE, actor="human", origin="human-file")
+            memory._forgetting.forget(ns, document.path, reason=why, actor="human", origin="human-file")
 
     def settle(self) -> None:
         self._memory._drain()

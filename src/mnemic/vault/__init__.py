@@ -5,6 +5,6 @@ from mnemic.vault.cards import Cards
 from mnemic.vault.compress import Compression
 from mnemic.vault.daily import Daily
 from mnemic.vault.state import State
-from mnemic.vault.vault import GONE, Door, Page, Report, Vault
+from mnemic.vault.vault import BARE, GONE, Door, Page, Report, Vault
 
-__all__ = ["GONE", "Audit", "Cards", "Compression", "Daily", "Door", "Page", "Report", "State", "Vault", "totals"]
+__all__ = ["BARE", "GONE", "Audit", "Cards", "Compression", "Daily", "Door", "Page", "Report", "State", "Vault", "totals"]

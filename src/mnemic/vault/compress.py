@@ -33,6 +33,9 @@ WEIGHTS = {"decision": 0, "constraint": 1, "open": 2, "fact": 3, "note": 4}
 """Which lines are kept first."""
 SUMMARY_CHARS = 200
 HISTORY = "## History"
+ALIKE = 0.7
+"""The share of words, numbers aside, above which two lines say the same."""
+_WORD = re.compile(r"[^\W\d_]+")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+]\s+|\d{1,9}[.)]\s+)?")
 _HEADING = re.compile(r"#{1,6}\s")
@@ -277,10 +280,16 @@ def _fact(day: date, unit: _Unit) -> list[str]:
 
 
 def _best(units: Sequence[_Unit], count: int) -> list[_Unit]:
-    """The units that are kept, in their order: the weightiest; of code, and of a person's long lines, none without a link."""
+    """The units that are kept, in their order: the weightiest, each unlike those before; of code and long lines none unmoved."""
     fitting = [unit for unit in units if unit.link or (len(unit.lines) == 1 and len(unit.lines[0]) <= SUMMARY_CHARS)]
-    ranked = sorted(range(len(fitting)), key=lambda place: (WEIGHTS.get(fitting[place].kind, 4), place))
-    return [fitting[place] for place in sorted(ranked[:count])]
+    kept: list[int] = []
+    said: list[frozenset[str]] = []
+    for place in sorted(range(len(fitting)), key=lambda place: (WEIGHTS.get(fitting[place].kind, 4), place)):
+        words = frozenset(_WORD.findall(fitting[place].words.lower()))
+        if len(kept) < count and not any(len(words & other) > ALIKE * len(words | other) for other in said):
+            kept.append(place)
+            said.append(words)
+    return [fitting[place] for place in sorted(kept)]
 
 
 def _summed(unit: _Unit) -> str:

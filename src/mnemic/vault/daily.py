@@ -16,7 +16,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from mnemic.clock import Clock, to_ms
-from mnemic.errors import BadInput, MnemicError
+from mnemic.errors import BadInput, MnemicError, NotFound
 from mnemic.knowledge.origin import checked, external, lowest
 from mnemic.ledger.served import intact
 from mnemic.lifecycle import Usages
@@ -193,8 +193,10 @@ class Daily:
             try:
                 if paths & paths_in(self._vault.folder.read(file_of(day)).data):
                     found.append(day)
-            except MnemicError:
+            except NotFound:
                 continue
+            except MnemicError:  # it may tell of them: `withdraw` says why that is not known
+                found.append(day)
         return found
 
     def withdraw(self, days: Sequence[date], paths: Collection[str]) -> list[str]:
@@ -220,6 +222,8 @@ class Daily:
         memories, path, key = self._day(day), file_of(day), f"daily:{self._ns}:{day.isoformat()}"
         told = frozenset[int](json.loads(self._store.meta(key) or "[]"))
         exists = self._vault.folder.exists(path)
+        if not exists and (row := self._store.vault_file(self._ns, path)) is not None and row.state == "kept":
+            self._vault.look(tick)  # moved or deleted since the last sync: that is taken in as a person's first
         fresh = (memories.ids if asked and not exists else memories.ids - told) if add else frozenset()
         if not exists:
             if not fresh:
@@ -310,12 +314,11 @@ class Daily:
 
 
 def _placed(data: bytes, memories: _Day, dead: Collection[str], redo: Collection[str], fresh: Set[int]) -> bytes:
-    if not data.strip():
+    """Raises BadInput where something is to be added and there is no telling what stands there."""
+    if fresh and not data.strip():
         raise BadInput("it is empty and may be half saved: it was left alone")
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise BadInput("it is not UTF-8 text: convert it") from None
+    if fresh and data.decode("utf-8", "replace").encode() != data:
+        raise BadInput("it is not UTF-8 text: convert it")
     return placed(data, memories.entries, dead, redo, fresh)
 
 

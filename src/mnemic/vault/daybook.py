@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from mnemic.clock import from_ms, to_ms
-from mnemic.text.frame import clean
 
 FOLDER = "daily"
 BEGIN, END = "<!-- mnemic:daily -->", "<!-- mnemic:end -->"
@@ -30,6 +29,7 @@ _UNDER = re.compile(r"  - \*\*[^*]+\*\*: .*")
 _SUMMED = re.compile(r"- .* → (?:\[\[[^\[\]]+\]\]|\[[^\[\]]*\]\((/[^()\s]+)\))")
 _TOLD = re.compile(r"- Compressed on \d{4}-\d\d-\d\d from [\d,]+ bytes.*")
 _MARKUP = re.compile(r"[\\`\[\]<>#*|]")
+_ESCAPED = re.compile(r"\\([\\`\[\]<>#*|])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def clock_at(ms: int, timezone: str) -> str:
 
 def shown(text: str, limit: int = QUOTE_CHARS) -> str:
     """A memory's words on one line of a note: nothing in them is a link, a tag, a mark of ours or HTML."""
-    words = " ".join(clean(text).split())
+    words = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     if len(words) > limit:
         cut = words.rfind(" ", limit // 2, limit)
         words = words[: cut if cut > 0 else limit] + "…"
@@ -143,8 +143,9 @@ def own_text(data: bytes) -> bytes:
 
 
 def mirrored(data: bytes) -> list[str]:
-    """mnemic's lines of a note, without its marks."""
-    return [line.plain for line in lines_of(data) if line.ours and line.plain.strip() not in (BEGIN, END)]
+    """mnemic's lines of a note, without its marks, and their words as they were."""
+    ours = [line.plain for line in lines_of(data) if line.ours and line.plain.strip() not in (BEGIN, END)]
+    return [_ESCAPED.sub(r"\1", line) for line in ours]
 
 
 def paths_in(data: bytes) -> set[str]:

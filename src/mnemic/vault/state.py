@@ -65,6 +65,11 @@ class State:
         """Its text without the head."""
         return frontmatter.split(self.read()).body.decode("utf-8", "replace")
 
+    @property
+    def origin(self) -> Origin:
+        """Whose text it is."""
+        return self._vault.origin_of(FILE)
+
     def show(self) -> dict[str, Any]:
         """The file and what it costs."""
         data = self.read()
@@ -87,7 +92,7 @@ class State:
             return made
 
         if self._vault.folder.exists(FILE):
-            self._vault.revise(FILE, edit, "state")
+            self._vault.revise(FILE, edit, "state", origin)
         else:
             self._vault.write(FILE, edit(b""), origin, "state")
         return self.show()

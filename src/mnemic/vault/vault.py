@@ -33,7 +33,9 @@ from mnemic.vault.links import Graph, key_of, links, resolve, rewritten, stem
 from mnemic.vault.scan import Listing, scan
 
 GONE = "its file was deleted from the vault"
-"""Why a document is hidden whose file is gone, or holds nothing of a person's; the text's return shows it again."""
+"""Why a document is hidden whose file is gone; the file's return shows it again."""
+BARE = "its file holds no text of a person's any more"
+"""Why a document is hidden whose file holds only what mnemic wrote; a person's text shows it again."""
 OWN_FOLDERS = ("articles", "talk", "cards", "daily", "moc", "meta")
 KINDS = {"articles": "article", "talk": "talk", "cards": "card", "daily": "daily", "moc": "moc", "meta": "meta"}
 SCHEME = "vault:"
@@ -69,8 +71,8 @@ class Door(Protocol):
 
     def take(self, page: Page) -> Receipt: ...
 
-    def hide(self, source: str) -> None:
-        """The file of this source is gone."""
+    def hide(self, source: str, why: str) -> None:
+        """The file of this source is gone, or bare."""
         ...
 
     def settle(self) -> None:
@@ -130,6 +132,10 @@ class Vault:
                 report.mirrored = self.mirror(tick)
             return report
 
+    def look(self, tick: int) -> Report:
+        """`sync` for one who is alone already: without what follows from it."""
+        return self._synced(scan(self.root), tick, False, False)
+
     def _synced(self, listing: Listing, tick: int, dry_run: bool, accept: bool) -> Report:
         report = Report(skipped=dict(listing.skipped), conflicts=sorted(listing.copies), dry_run=dry_run)
         known = {row.path: row for row in self._store.vault_files(self._ns)}
@@ -161,7 +167,7 @@ class Vault:
             if row.path in held:
                 report.held.append(row.path)
             elif row.state == "kept":
-                self._door.hide(self.source(row.path))
+                self._door.hide(self.source(row.path), GONE)
                 batch.put(replace(row, state="gone", committed=0), links=())
                 report.deleted.append(row.path)
             else:
@@ -225,7 +231,7 @@ class Vault:
             batch.put(replace(before, mtime_ns=fresh.mtime_ns, ctime_ns=fresh.ctime_ns, size=fresh.size, inode=fresh.inode))
             report.unchanged += 1
             if before.state == "empty" and _seen_before(before, found):
-                self._door.hide(self.source(path))
+                self._door.hide(self.source(path), GONE)
                 batch.put(replace(fresh, state="refused", why="it is empty"), links=())
                 report.deleted.append(path)
             return
@@ -257,7 +263,7 @@ class Vault:
             data = (moc if row.kind == "moc" else daybook).own_text(data)
             text = data.decode("utf-8-sig", "replace")
             if not _says_something(data):
-                self._door.hide(self.source(path))
+                self._door.hide(self.source(path), BARE)
                 return None
         if row.kind != "moc":
             text = page_text(head, data, text)
@@ -305,11 +311,11 @@ class Vault:
         self._note(replace(intent, intent=sha256(data), origin=origin, state=state))
         self.folder.create(path, data)
 
-    def revise(self, path: str, edit: Edit, message: str) -> None:
-        """Edit a file in place and take it in."""
+    def revise(self, path: str, edit: Edit, message: str, by: Origin | None = None) -> None:
+        """Edit a file in place and take it in; with `by`, as a text that is wholly theirs."""
         with self.alone() as tick:
             self.catch_up(path, tick)
-            self.change(path, edit)
+            self.change(path, edit, by)
             self.read_back([path], tick, message)
 
     def catch_up(self, path: str, tick: int) -> None:
@@ -326,19 +332,24 @@ class Vault:
         """The files that bear a name."""
         return self._store.vault_named(self._ns, key)
 
+    def origin_of(self, path: str) -> Origin:
+        """Whose text a file holds, as the last sync knew it."""
+        row = self._store.vault_file(self._ns, path)
+        return row.origin if row else "human-file"  # type: ignore[return-value]
+
     def file_at(self, document: str) -> str | None:
         """The file of a document."""
         found = self._store.document(self._ns, document)
         return self.file_of(found) if found else None
 
-    def change(self, path: str, edit: Edit) -> None:
-        """Edit a file in place, on top of whatever a person left there."""
+    def change(self, path: str, edit: Edit, by: Origin | None = None) -> None:
+        """Edit a file in place, on top of whatever a person left there; what it is then is theirs, or of `by`."""
 
         def about(was: str, digest: str) -> None:
             row = self._store.vault_file(self._ns, path)
             if row is not None:
                 origin = row.origin if row.digest == was else "human-file"
-                self._note(replace(row, intent=digest, origin=origin))
+                self._note(replace(row, intent=digest, origin=by or origin))
 
         self.folder.update(path, edit, about)
 
