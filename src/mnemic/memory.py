@@ -443,11 +443,17 @@ class Memory:
         tokens = TOKENS if max_tokens is None else max_tokens
         parts, degraded = list[Part](), list[str]()
         try:
-            if lines := tuple(self.state.body().splitlines()):
+            lines = tuple(self.state.body().splitlines())
+            if lines and not self.vault.hidden("state.md"):
                 parts.append(Part("state", "state.md", self.clock.now().date().isoformat(), self.state.origin, lines))
         except MnemicError as error:
             degraded.append(f"state.md: {error}")
-        known = self.profile(max(1, int(tokens * SHARES["profile"])))
+        items = list[frames.Item]()
+        try:
+            known = self.profile(max(1, int(tokens * SHARES["profile"])))
+            items, degraded = (frames.parse(known.frame) if known.frame else []), [*known.degraded, *degraded]
+        except MnemicError as error:
+            degraded.append(f"profile: {error}")
         try:
             pages, problems = self.daily.pages(follow=follow)
             names = {self.daily.today().isoformat(): "today"}
@@ -458,8 +464,7 @@ class Memory:
             degraded += problems
         except (MnemicError, OSError) as error:
             degraded.append(f"daily: {error}")
-        items = frames.parse(known.frame) if known.frame else []
-        return started(parts, items, self.ids.token(8), tokens=tokens, chars=max_chars, degraded=[*known.degraded, *degraded])
+        return started(parts, items, self.ids.token(8), tokens=tokens, chars=max_chars, degraded=degraded)
 
     def budget(self, files: Sequence[str | Path] = ()) -> dict[str, Any]:
         """What is loaded in every session, in bytes and tokens, against the targets; `files` are an agent's own, e.g. CLAUDE.md.

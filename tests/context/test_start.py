@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from mnemic.context.budget import PROFILE
 from mnemic.context.start import Part, started
-from mnemic.memory import Memory
 from mnemic.models.document import Turn
 from mnemic.text import frame as frames
 from mnemic.text.tokens import estimate

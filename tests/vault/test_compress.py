@@ -42,7 +42,8 @@ def test_a_large_note_becomes_twenty_lines_with_its_head_intact_and_its_original
     assert len(body.splitlines()) <= 20 and body.count("\r\n") == body.count("\n")
     shown = subprocess.run(["git", "show", f"{row['original']}:{PATH}"], cwd=memory.vault.root, capture_output=True, check=True)
     assert shown.stdout == before
-    assert f"- Compressed on 2026-03-10 from {len(before):,} bytes; the original: `git show {row['original'][:12]}:{PATH}`" in body
+    where = f"git show {row['original'][:12]}:{PATH}"
+    assert f"- Compressed on 2026-03-10 from {len(before):,} bytes; the original: `{where}`" in body
     assert "We decided to use Postgres because of row security. → [[Facts of 2026-03-01]]" in body
     assert memory.verify().ok and memory.vault.status()["broken_links"] == []
 
@@ -75,7 +76,8 @@ def test_a_moved_fact_is_recalled_once_from_its_card(memory: Memory) -> None:
 
 def test_what_was_mirrored_goes_to_no_card_and_keeps_its_link(memory: Memory) -> None:
     for number in range(55):
-        words = f"We decided on walrus{'abcdefghij'[number % 10] * (1 + number // 10)} " + f"tide{chr(97 + number % 26) * (9 + number // 26)} " * 20
+        tide = chr(97 + number % 26) * (9 + number // 26)
+        words = f"We decided on walrus{'abcdefghij'[number % 10] * (1 + number // 10)} " + f"tide{tide} " * 20
         memory.capture([Turn("user", words)], session=f"s{number}")
     memory.daily.note()
     row = memory.compress_dailies()["compressed"][0]
@@ -141,7 +143,7 @@ def test_a_person_who_saves_while_it_is_compressed_wins(memory: Memory) -> None:
         made(path, data, origin)  # type: ignore[arg-type]
         file.write_bytes(file.read_bytes() + b"mine\r\n")
 
-    memory.vault.create = saved_meanwhile  # type: ignore[method-assign,assignment]
+    memory.vault.create = saved_meanwhile  # type: ignore[method-assign]
     done = memory.compress_dailies()
     assert "edited meanwhile" in done["skipped"][PATH] and file.read_bytes().endswith(b"mine\r\n")
     memory.vault.create = made  # type: ignore[method-assign]

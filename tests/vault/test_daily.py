@@ -410,6 +410,38 @@ def test_a_text_that_was_edited_behind_the_ledgers_back_is_not_quoted(memory: Me
     assert lines(memory) == ["- 12:00 [plain question](/sessions/a/1)"]
 
 
+def test_a_forgotten_note_or_state_is_not_what_a_session_begins_with(memory: Memory) -> None:
+    note(memory, TODAY, "my walrus\n")
+    note(memory, "state.md", "focus on the ladder\n")
+    memory.vault.sync()
+    assert "walrus" in memory.session_start().frame and "ladder" in memory.session_start().frame
+    memory.forget(DOCUMENT)
+    memory.forget("/vault/state")
+    assert memory.session_start().frame == ""
+
+
+def test_a_forgetting_stands_although_the_note_cannot_be_written(memory: Memory) -> None:
+    talk(memory, "walrus", session="a")
+    memory.daily.note()
+    memory.vault.folder = Folder(memory.vault.root, Dying(1, 28))
+    done = memory.forget("/sessions/a/1")
+    assert any(problem.startswith(f"{TODAY}: ") for problem in done.elsewhere) and memory.recall("walrus").hits == ()
+
+
+def test_what_stands_on_another_shelf_is_mirrored_too_and_of_another_namespace_nothing(memory: Memory) -> None:
+    memory.within("other").capture([Turn("user", "theirs")], session="x")
+    then = NOON - timedelta(days=400)
+    moved_to(memory, then)
+    talk(memory, "an old question", "an old answer", session="old")
+    moved_to(memory, NOON)
+    assert memory.rotate()["moved"]["cold"] == 1
+    memory.daily.note(then.date())
+    assert lines(memory, f"daily/{then.date()}.md") == [
+        "- 12:00 [an old question](/sessions/old/1)", "  - **assistant**: an old answer",
+    ]  # fmt: skip
+    assert memory.daily.note()["status"] == "nothing"
+
+
 # tiers
 
 
@@ -496,7 +528,8 @@ from datetime import UTC, datetime
 from mnemic.clock import FixedClock
 from mnemic.memory import Memory
 from mnemic.models.document import Turn
-with Memory.open(sys.argv[1], environ={"MNEMIC_CONFIG": sys.argv[2]}, clock=FixedClock(datetime(2026, 3, 10, 12, tzinfo=UTC))) as memory:
+clock = FixedClock(datetime(2026, 3, 10, 12, tzinfo=UTC))
+with Memory.open(sys.argv[1], environ={"MNEMIC_CONFIG": sys.argv[2]}, clock=clock) as memory:
     for number in range(8):
         memory.capture([Turn("user", f"{sys.argv[3]} {number}")], session=f"{sys.argv[3]}-{number}")
         assert memory.daily.note()["status"] != "skipped"

@@ -40,9 +40,9 @@ def test_a_persons_head_and_line_ends_stay(memory: Memory) -> None:
 
 def test_what_an_agent_writes_there_is_the_agents(memory: Memory) -> None:
     memory.state.write("mine")
-    assert memory.state.origin == "user"
+    assert memory.show("/vault/state")["origin"] == "user"
     memory.state.write("its own", origin="agent")
-    assert memory.state.origin == "agent" and memory.show("/vault/state")["origin"] == "agent"
+    assert memory.show("/vault/state")["origin"] == "agent"
     assert '"path": "state.md", "date": "2026-03-10", "origin": "agent"' in memory.session_start().frame
 
 

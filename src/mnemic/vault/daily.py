@@ -167,6 +167,7 @@ class Daily:
         except MnemicError as error:
             problems.append(f"{path}: {error}")
             return None
+        own = [] if self._vault.hidden(path) else own
         there = paths_in(data)
         memories = self._day(day)
         origins = [origin for entry, origin in zip(memories.entries, memories.origins, strict=True) if entry.path in there]
@@ -202,11 +203,14 @@ class Daily:
     def withdraw(self, days: Sequence[date], paths: Collection[str]) -> list[str]:
         """Some memories were forgotten, erased in part or whole: take them out of the notes. Returns what went wrong."""
         problems = []
-        with self._vault.alone() as tick:
-            for day in days:
-                done = self._update(day, tick, add=False, redo=paths)
-                if done.status == "skipped":
-                    problems.append(f"{file_of(day)}: {done.reason}")
+        try:
+            with self._vault.alone() as tick:
+                for day in days:
+                    done = self._update(day, tick, add=False, redo=paths)
+                    if done.status == "skipped":
+                        problems.append(f"{file_of(day)}: {done.reason}")
+        except OSError as error:
+            problems.append(f"the daily notes: they cannot be written ({error.strerror})")
         return problems
 
     def _update(

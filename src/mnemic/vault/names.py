@@ -16,7 +16,9 @@ class Names:
     """A set of names, as they are written: words with capitals as they stand, Chinese and Japanese anywhere."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._by_words: dict[str, list[tuple[tuple[str, ...], str]]] = defaultdict(list)
+        self._by_words: dict[tuple[str, ...], str] = {}
+        self._lengths: dict[str, list[int]] = defaultdict(list)
+        """How many words the names have that begin with a word, the most first."""
         self._by_pair: dict[str, list[str]] = defaultdict(list)
         for name in sorted({" ".join(name.split()) for name in names}, key=lambda name: (-len(name), name)):
             words = tuple(_WORD.findall(name))
@@ -25,15 +27,17 @@ class Names:
             if _WIDE.search(name):
                 self._by_pair[name[:SHORTEST]].append(name)
             elif words:
-                self._by_words[words[0]].append((words, name))
+                self._by_words[words] = name
+                if len(words) not in self._lengths[words[0]]:
+                    self._lengths[words[0]] = sorted([*self._lengths[words[0]], len(words)], reverse=True)
 
     def within(self, text: str) -> Iterator[tuple[int, str]]:
         """Where which name stands; of several that begin at a place, the longest."""
         if self._by_words:
-            words = [(match.start(), match[0]) for match in _WORD.finditer(text)]
-            for place, (start, word) in enumerate(words):
-                for wanted, name in self._by_words.get(word, ()):
-                    if all(place + n < len(words) and words[place + n][1] == one for n, one in enumerate(wanted)):
+            found = [(match.start(), match[0]) for match in _WORD.finditer(text)]
+            for place, (start, word) in enumerate(found):
+                for length in self._lengths.get(word, ()):
+                    if name := self._by_words.get(tuple(one for _, one in found[place : place + length])):
                         yield start, name
                         break
         if self._by_pair and _WIDE.search(text):

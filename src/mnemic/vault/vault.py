@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from mnemic.clock import Clock, to_ms
 from mnemic.errors import BadInput, Conflict, MnemicError, NotFound
+from mnemic.lifecycle.usage import hidden_by
 from mnemic.models.document import Document
 from mnemic.models.event import Origin
 from mnemic.models.receipt import Receipt
@@ -336,6 +337,11 @@ class Vault:
         """Whose text a file holds, as the last sync knew it."""
         row = self._store.vault_file(self._ns, path)
         return row.origin if row else "human-file"  # type: ignore[return-value]
+
+    def hidden(self, path: str) -> bool:
+        """Whether the document of a file was forgotten."""
+        found = self._store.document_by_source(self._ns, self.source(path))
+        return found is not None and hidden_by(found.path, self._store.forgotten(self._ns)) is not None
 
     def file_at(self, document: str) -> str | None:
         """The file of a document."""
