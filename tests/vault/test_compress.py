@@ -53,9 +53,9 @@ def test_facts_move_to_the_card_they_name_else_to_the_days_own(memory: Memory) -
     memory.cards.new("Motor", "project", body="Runs.\n\n## History\n\n- older\n\n## Later\n\nend\n")
     memory.cards.new("Old", "project")
     memory.cards.retire("Old")
-    large(memory, "- Ada Lovelace must never sit at the aisle.", "1. We decided on bolt 7 for [[Motor|the engine]].",
+    large(memory, *["- Ada Lovelace must never sit at the aisle."] * 2, "1. We decided on bolt 7 for [[Motor|the engine]].",
           "The limit of the kiln is 900 degrees.", "- Old must not count.")  # fmt: skip
-    assert memory.compress_dailies()["compressed"][0]["facts"] == 4
+    assert memory.compress_dailies()["compressed"][0]["facts"] == 5
     ada, motor = (memory.cards.show(name)["body"] for name in ("Ada Lovelace", "Motor"))
     assert ada == "Likes tea.\n\n## History\n\n- [[2026-03-01]]: Ada Lovelace must never sit at the aisle.\n"
     assert motor == (

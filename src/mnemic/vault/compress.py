@@ -210,7 +210,7 @@ class Compression:
 
     def _move(self, day: date, card: str, units: Sequence[_Unit]) -> None:
         """Put facts on a card, below its history; those that stand there are left."""
-        name = stem(card).rpartition("/")[2]
+        name, facts = stem(card).rpartition("/")[2], list(dict.fromkeys(_fact(day, unit) for unit in units))
         if not self._vault.folder.exists(card):
             today = day_at(to_ms(self._clock.now()), self._vault.settings.timezone)
             head = {
@@ -218,11 +218,11 @@ class Compression:
                 "tags": ["daily"], "status": "active", "created": today, "updated": today, "last_accessed": today,
                 "relevance": 1.0, "tier": "active",
             }  # fmt: skip
-            body = f"# {name}\n\n{HISTORY}\n\n" + "".join(f"{line}\n" for unit in units for line in _fact(day, unit))
+            body = f"# {name}\n\n{HISTORY}\n\n" + "".join(f"{line}\n" for fact in facts for line in fact)
             self._vault.create(card, frontmatter.render(head, body), "human-file")
             return
         self._vault.catch_up(card, self._vault.tick())
-        self._vault.change(card, lambda data: with_history(data, [_fact(day, unit) for unit in units]))
+        self._vault.change(card, lambda data: with_history(data, facts))
 
 
 def with_history(data: bytes, entries: Sequence[Sequence[str]]) -> bytes:
@@ -272,11 +272,11 @@ def _history(lines: Sequence[str]) -> tuple[int | None, int]:
     return begin, len(lines)
 
 
-def _fact(day: date, unit: _Unit) -> list[str]:
+def _fact(day: date, unit: _Unit) -> tuple[str, ...]:
     source = f"[[{day.isoformat()}]]"
     if len(unit.lines) > 1:
-        return [f"- {source}:", "", *unit.lines, ""]
-    return [f"- {source}: {unit.words}"]
+        return (f"- {source}:", "", *unit.lines, "")
+    return (f"- {source}: {unit.words}",)
 
 
 def _best(units: Sequence[_Unit], count: int) -> list[_Unit]:
