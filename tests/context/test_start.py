@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mnemic.context.budget import PROFILE
@@ -61,6 +61,8 @@ def test_a_long_state_leaves_room_for_the_notes() -> None:
 
 
 @settings(max_examples=60, deadline=None)
+@example([], ["0" * 26, "0" * 45], 120, 503)
+@example([], ["ﷺ<" * 200], 300, 2_000)
 @given(
     st.lists(st.text(max_size=300), max_size=30), st.lists(st.text(max_size=300), max_size=30), st.integers(120, 3_000),
     st.integers(400, 9_000),

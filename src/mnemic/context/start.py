@@ -102,13 +102,30 @@ def _taken(lines: Sequence[str], tokens: int, chars: int) -> tuple[tuple[str, ..
     """The leading lines that fit, and what they leave; of a first line that is too long, its beginning."""
     kept: list[str] = []
     for line in lines:
-        shown = frames.escaped(line)
-        if _cost(shown) + 1 > tokens or len(shown) + 2 > chars:
-            beginning = line[: min(tokens, chars) // 2]
-            return tuple(kept) or ((beginning + "…",) if len(beginning) >= LEAST else ()), 0, 0
-        tokens, chars = tokens - _cost(shown) - 1, chars - len(shown) - 2
+        cost, size = _room(line)
+        if cost > tokens or size > chars:
+            begun = "" if kept else _begun(line, tokens, chars)
+            return tuple([begun] if begun else kept), 0, 0
+        tokens, chars = tokens - cost, chars - size
         kept.append(line)
     return tuple(kept), tokens, chars
+
+
+def _begun(line: str, tokens: int, chars: int) -> str:
+    """As much of a line as fits; nothing if that is next to nothing."""
+    line = line[: max(0, min(4 * tokens, chars))]
+    while len(line) >= LEAST:
+        cost, size = _room(line + "…")
+        if cost <= tokens and size <= chars:
+            return line + "…"
+        line = line[: len(line) * 3 // 4]
+    return ""
+
+
+def _room(line: str) -> tuple[int, int]:
+    """The tokens and characters of a line in a frame, with its escaped end."""
+    shown = frames.escaped(line)
+    return _cost(shown) + 1, len(shown) + 2
 
 
 def _cost(text: str) -> int:
