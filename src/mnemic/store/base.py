@@ -225,6 +225,13 @@ class Transaction(Protocol):
         """Note that rows of a document may be on a shelf that is not its own, or soon will be."""
         ...
 
+    def shelve_entries(self, after: int, limit: int) -> int | None:
+        """Let entries about documents that have left the hot shelf follow them; the number of the last, if there were any.
+
+        Committed and read back there before they go here, so being killed in between loses nothing.
+        """
+        ...
+
     def put_codes(self, embedder: int, blocks: Sequence[CodeBlock]) -> None: ...
 
     def drop_codes(self, embedder: int) -> None: ...

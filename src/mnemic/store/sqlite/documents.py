@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from mnemic.models.document import Document, Message
 from mnemic.store.sqlite.shelves import Shelves, in_list
+from mnemic.store.sqlite.truth import DIGEST, packed
 
 _DOCUMENT = (
-    "id, path, kind, title, context, origin, importance, session, text_id, digest, source, created_at, recorded_at,"
+    f"id, path, kind, title, context, origin, importance, session, text_id, {DIGEST}, source, created_at, recorded_at,"
     " shelf"
 )
-_MESSAGE = "session, seq, document, role, name, text_id, digest, created_at"
+_MESSAGE = f"session, seq, document, role, name, text_id, {DIGEST}, created_at"
 
 
 class Documents(Shelves):
@@ -59,8 +60,9 @@ class Documents(Shelves):
 
     def documents_by_digest(self, ns: str, digest: str) -> list[Document]:
         """All documents with the same text, oldest first."""
-        sql = f"SELECT {_DOCUMENT} FROM documents WHERE ns=? AND digest=? ORDER BY id"
-        return [Document(*row) for row in self.hot.rows(sql, (self.space(ns), digest))]
+        both = (digest, packed(digest))
+        sql = f"SELECT {_DOCUMENT} FROM documents WHERE ns=? AND substr(digest,1,8) IN (?,?) AND digest IN (?,?) ORDER BY id"
+        return [Document(*row) for row in self.hot.rows(sql, (self.space(ns), *(one[:8] for one in both), *both))]
 
     def session_documents(self, ns: str, session: str, last: int) -> list[Document]:
         """The last documents of a session, oldest of them first."""
@@ -107,8 +109,8 @@ class Documents(Shelves):
     def text_digests(self, ns: str, document: int) -> dict[int, str]:
         """The digests that rows of truth name for the texts of a document now in use."""
         sql = (
-            "SELECT text_id, digest FROM documents WHERE +ns=? AND id=? AND text_id IS NOT NULL"
-            " UNION ALL SELECT text_id, digest FROM messages INDEXED BY messages_document WHERE ns=? AND document=?"
+            f"SELECT text_id, {DIGEST} FROM documents WHERE +ns=? AND id=? AND text_id IS NOT NULL"
+            f" UNION ALL SELECT text_id, {DIGEST} FROM messages INDEXED BY messages_document WHERE ns=? AND document=?"
         )
         space = self.space(ns)
         return dict(self.hot.rows(sql, (space, document, space, document)))

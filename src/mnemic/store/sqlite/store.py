@@ -185,15 +185,42 @@ class SqliteTransaction:
         self._db.execute("DELETE FROM operations WHERE ns=? AND document=?", (self._space, document))
 
     def erase_payloads(self, objects: Sequence[str]) -> list[int]:
-        return events.erase_payloads(self._db, self._space, list(objects))
+        seqs = {seq for db in self._ledgers() for seq in events.about(db, self._space, objects)}
+        self._empty(seqs)
+        return sorted(seqs)
 
     def erase_entries(self, seqs: Collection[int]) -> None:
         """Remove what some entries carried, and the receipts of the operations that made them."""
-        events.empty(self._db, self._space, sorted(seqs))
+        self._empty(seqs)
         sql = "SELECT id, receipt FROM operations WHERE ns=? AND document IS NULL"
         for op_id, receipt in self._db.execute(sql, (self._space,)).fetchall():
             if not _made(json.loads(str(receipt))).isdisjoint(seqs):
                 self._db.execute("UPDATE operations SET request='', receipt='{}' WHERE ns=? AND id=?", (self._space, op_id))
+
+    def _empty(self, seqs: Collection[int]) -> None:
+        """Remove what some entries carried here, and note it for `sweep` where the cold shelf has it."""
+        events.empty(self._db, self._space, seqs)
+        if away := events.held(self._store.shelf("cold").connection(), self._space, seqs):
+            self.allocate("moves")  # a backup that copied this shelf before and the cold one after would miss it
+            self._db.executemany("INSERT OR IGNORE INTO emptied VALUES(?,?)", [(self._space, seq) for seq in away])
+
+    def _ledgers(self) -> tuple[apsw.Connection, ...]:
+        return self._db, self._store.shelf("cold").connection()
+
+    def shelve_entries(self, after: int, limit: int) -> int | None:
+        """Move entries about documents that have left the hot shelf to the cold one; returns the last of them.
+
+        Under the hot shelf's write lock, so nothing is erased meanwhile; committed there before it is deleted here.
+        """
+        seqs = events.due(self._db, self._space, after, limit)
+        if not seqs:
+            return None
+        load = events.rows(self._db, self._space, seqs)
+        with self._store.shelf("cold").transaction() as cold:
+            events.copy(cold, self._space, seqs, load)
+        events.remove(self._db, self._space, seqs)
+        self.allocate("moves")
+        return seqs[-1]
 
     def erase_document(self, document: int, macs: Sequence[str], at: int) -> list[int]:
         """Remove all that a document left here, and note it for `sweep` on the other shelves."""
@@ -209,6 +236,7 @@ class SqliteTransaction:
         self.erase_texts(ids, macs, at)
         for shelf in ("warm", "cold"):
             self.note_stray(document, shelf)
+        self.allocate("moves")  # as in `_empty`
         return self.erase_payloads([f"document:{document}"])
 
 
@@ -357,6 +385,18 @@ class SqliteStore(Documents, Nodes, Events, Vectors, VaultFiles):
                 for ns, number, shelf, _ in rows:
                     db.execute("DELETE FROM strays WHERE ns=? AND document=? AND shelf=?", (ns, number, shelf))
             done += len(rows)
+        return done + self._sweep_entries()
+
+    def _sweep_entries(self) -> int:
+        """Remove the content of entries that was erased from the shelf that the old part of the ledger stands on."""
+        done = 0
+        while self.hot.row("SELECT 1 FROM emptied LIMIT 1") is not None:
+            with self.hot.transaction() as db:
+                rows: list[Any] = db.execute("SELECT ns, seq FROM emptied LIMIT 500").fetchall()
+                with self.shelf("cold").transaction() as there:
+                    there.executemany("DELETE FROM payloads WHERE ns=? AND seq=?", rows)
+                db.executemany("DELETE FROM emptied WHERE ns=? AND seq=?", rows)
+            done += len(rows)
         return done
 
     def vacuum(self) -> dict[str, str | None]:
@@ -386,9 +426,11 @@ class SqliteStore(Documents, Nodes, Events, Vectors, VaultFiles):
         """How much of everything a namespace has."""
         space = self.space(ns)
         found: dict[str, int] = {}
-        for table in (*TRUTH, "ledger", "queue"):
+        for table in (*TRUTH, "queue"):
             row = self.hot.row(f"SELECT count(*) FROM {table} WHERE ns=?", (space,))
             found[table] = int(row[0]) if row else 0
+        head = self.head(ns)
+        found["ledger"] = head.seq if head else 0
         for table in ("nodes", "texts", "edges", "vectors"):
             rows = [base.row(f"SELECT count(*) FROM {table} WHERE ns=?", (space,)) for base in self._shelves.values()]
             found[table] = sum(int(row[0]) for row in rows if row)
