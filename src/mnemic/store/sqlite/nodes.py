@@ -19,7 +19,8 @@ import numpy as np
 from mnemic.models.document import Node
 from mnemic.store.base import Found, Ids, NewNode, Said
 from mnemic.store.sqlite import vectors
-from mnemic.store.sqlite.shelves import NODE_BITS, Shelves, in_list
+from mnemic.store.sqlite.documents import Documents
+from mnemic.store.sqlite.shelves import NODE_BITS, in_list
 from mnemic.text.passage import passage
 from mnemic.text.tokens import is_prefix, terms
 
@@ -202,7 +203,7 @@ def _count(db: apsw.Connection, ns: int, indexed: int, total: int, removed: int)
     )
 
 
-class Nodes(Shelves):
+class Nodes(Documents):
     """Reads of trees, and lexical candidates.
 
     `+ns` keeps the planner from walking a whole namespace where ids already say which rows are meant.
@@ -244,13 +245,8 @@ class Nodes(Shelves):
             " CROSS JOIN nodes ON ns=? AND talk=t AND message BETWEEN low AND high WHERE size>0"
         )
         rows = self.shelf(shelf).rows(sql, (space,))
-        here = self._standing(space, {row[-1] for row in rows}, shelf) if shelf != "hot" else None
+        here = self.standing(space, {row[-1] for row in rows}, shelf) if shelf != "hot" else None
         return [Said._make(row[:-1]) for row in rows if here is None or row[-1] in here]
-
-    def _standing(self, space: int, documents: set[int], shelf: str) -> set[int]:
-        """Those of some documents that stand on a shelf: on others than the hot one a copy may have been left behind."""
-        sql = f"SELECT id FROM documents WHERE +ns=? AND shelf=? AND id IN ({in_list(documents)})"
-        return {number for (number,) in self.hot.rows(sql, (space, shelf))}
 
     def _joined(self, ns: str, condition: str, shelf: str) -> list[Found]:
         space = self.space(ns)
@@ -260,7 +256,7 @@ class Nodes(Shelves):
         documents = self._catalogue(space, {row[1] for row in rows})
         spoken = in_list({row[1] for row in rows if row[10] is not None}) or "NULL"
         sql = f"SELECT document, seq, role FROM messages INDEXED BY messages_document WHERE ns=? AND document IN ({spoken})"
-        roles = {(document, seq): role for document, seq, role in self.hot.rows(sql, (space,))}
+        roles = {(document, seq): role for document, seq, role in self.shelf(shelf).rows(sql, (space,))}
         return [
             _found(row, documents[row[1]], roles.get((row[1], row[10]), ""))
             for row in rows

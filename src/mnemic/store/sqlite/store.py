@@ -19,7 +19,6 @@ from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
 from mnemic.store.schema import TRUTH
 from mnemic.store.sqlite import backups, checks, events, migrations, moves, nodes, reserve, truth, vault, vectors
 from mnemic.store.sqlite.connection import RESTORE, Database, connect, translated
-from mnemic.store.sqlite.documents import Documents
 from mnemic.store.sqlite.events import Events
 from mnemic.store.sqlite.nodes import Nodes
 from mnemic.store.sqlite.shelves import in_list
@@ -245,7 +244,7 @@ def _made(receipt: dict[str, Any]) -> set[int]:
     return {row["seq"] for row in (receipt, *receipt.get("receipts", ())) if row.get("seq")}
 
 
-class SqliteStore(Documents, Nodes, Events, Vectors, VaultFiles):
+class SqliteStore(Nodes, Events, Vectors, VaultFiles):
     """A home's rows in three SQLite files. Safe to use from several threads and several processes."""
 
     def __init__(self, folder: Path) -> None:
@@ -261,7 +260,23 @@ class SqliteStore(Documents, Nodes, Events, Vectors, VaultFiles):
         self.erasure_key = bytes.fromhex(self._meta("erasure_key", lambda: secrets.token_hex(32)))
         self.tokenizer = self._meta("tokenizer", tokenizer)
         with suppress(StoreError, Conflict):  # reads leave strays out; a full disk must not keep a home from opening
+            self._let_follow()
             self.sweep()
+
+    def _let_follow(self) -> None:
+        """Once a home: the messages of documents that left the hot shelf before schema 7 go where these are."""
+        if self.meta("messages") is not None:
+            return
+        while left := moves.left_messages(self.hot.connection(), 200):
+            with self.hot.transaction() as db:
+                for name in ("warm", "cold"):
+                    with self.shelf(name).transaction() as there:
+                        for ns, number, _ in (one for one in left if one[2] == name):
+                            moves.drop_messages(there, ns, number)
+                            moves.put_messages(there, ns, number, moves.messages(db, ns, number))
+                for ns, number, _ in left:
+                    moves.drop_messages(db, ns, number)
+        self.set_meta("messages", "follow")
 
     def _prepare_all(self) -> None:
         """Make or upgrade the three files; one that is gone from a finished home is never replaced by an empty one.
@@ -431,7 +446,7 @@ class SqliteStore(Documents, Nodes, Events, Vectors, VaultFiles):
             found[table] = int(row[0]) if row else 0
         head = self.head(ns)
         found["ledger"] = head.seq if head else 0
-        for table in ("nodes", "texts", "edges", "vectors"):
+        for table in ("messages", "nodes", "texts", "edges", "vectors"):
             rows = [base.row(f"SELECT count(*) FROM {table} WHERE ns=?", (space,)) for base in self._shelves.values()]
             found[table] = sum(int(row[0]) for row in rows if row)
         return found
