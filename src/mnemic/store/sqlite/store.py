@@ -133,18 +133,27 @@ class SqliteTransaction:
         """Note that rows of a document may be on a shelf that is not its own, or soon will be."""
         self._db.execute("INSERT OR IGNORE INTO strays VALUES(?,?,?)", (self._space, document, shelf))
 
-    def put_codes(self, embedder: int, blocks: Sequence[CodeBlock]) -> None:
-        for block in blocks:
-            self._db.execute(
-                "INSERT OR REPLACE INTO codes VALUES(?,?,?,?,?,?)",
-                (self._space, embedder, block.first, block.last, block.nodes, block.codes),
-            )
+    @contextmanager
+    def _on(self, shelf: str) -> Iterator[apsw.Connection]:
+        """Where derived rows of a shelf are written: on another than the hot one they are committed before this is."""
+        if shelf == "hot":
+            yield self._db
+        else:
+            with self._store.shelf(shelf).transaction() as db:
+                yield db
 
-    def drop_codes(self, embedder: int) -> None:
-        self._db.execute("DELETE FROM codes WHERE ns=? AND embedder=?", (self._space, embedder))
+    def put_codes(self, embedder: int, blocks: Sequence[CodeBlock], shelf: str = "hot") -> None:
+        with self._on(shelf) as db:
+            vectors.put_codes(db, self._space, embedder, blocks)
 
-    def put_coder(self, embedder: int, count: int, coder: bytes) -> None:
-        self._db.execute("INSERT OR REPLACE INTO coders VALUES(?,?,?,?)", (self._space, embedder, count, coder))
+    def drop_codes(self, embedder: int, shelf: str = "hot") -> None:
+        with self._on(shelf) as db:
+            for table in ("codes", "coders"):
+                db.execute(f"DELETE FROM {table} WHERE ns=? AND embedder=?", (self._space, embedder))
+
+    def put_coder(self, embedder: int, count: int, coder: bytes, shelf: str = "hot") -> None:
+        with self._on(shelf) as db:
+            db.execute("INSERT OR REPLACE INTO coders VALUES(?,?,?,?)", (self._space, embedder, count, coder))
 
     def put_edges(self, rows: Sequence[tuple[int, int, str, float]]) -> None:
         """Store edges between nodes that still exist: an erasure may have come in between."""
