@@ -136,6 +136,7 @@ def test_a_home_of_before_opens_and_what_had_stayed_follows(memory: Memory, tmp_
         store.shelf("cold").rows(f"DELETE FROM {table}")
     for base in map(store.shelf, ("hot", "warm", "cold")):
         base.rows("DROP TABLE emptied")
+        base.rows("DROP INDEX usage_core")
         base.rows("DROP INDEX documents_digest")
         base.rows("CREATE INDEX documents_digest ON documents(ns, digest)")
         base.rows("UPDATE documents SET digest=lower(hex(digest))")

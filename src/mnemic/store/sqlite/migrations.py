@@ -234,6 +234,7 @@ CREATE TABLE emptied(ns INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(ns, 
 -- An index holds nothing of its own. The beginning of a digest finds the row as well.
 DROP INDEX documents_digest;
 CREATE INDEX documents_digest ON documents(ns, substr(digest, 1, 8));
+CREATE INDEX usage_core ON usage(ns) WHERE tier='core';
 """
 
 Step = Callable[[apsw.Connection], None]

@@ -90,7 +90,7 @@ def drop_messages(db: apsw.Connection, ns: int, document: int) -> None:
 
 
 def left_messages(db: apsw.Connection, limit: int) -> list[tuple[int, int, str]]:
-    """Documents with their namespace and shelf whose messages stayed in the hot shelf, as they did before schema 7."""
+    """Documents with their namespace and shelf whose messages stayed in the hot shelf, as they did before schema 8."""
     sql = (
         "SELECT d.ns, d.id, d.shelf FROM documents d WHERE d.shelf<>'hot' AND EXISTS"
         " (SELECT 1 FROM messages m WHERE m.ns=d.ns AND m.document=d.id) LIMIT ?"

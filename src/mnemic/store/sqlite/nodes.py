@@ -334,14 +334,17 @@ class Nodes(Documents):
 
     def nodes_used(self, ns: str, since: int, *, core: bool, limit: int, shelf: str = "hot") -> list[int]:
         """Nodes of the documents that were recorded or used since a moment in ms, or that a person keeps in core."""
-        fixed = " OR tier='core'" if core else ""
-        sql = (
-            "SELECT id FROM documents WHERE ns=?1 AND shelf=?2 AND (recorded_at>=?3"
-            f" OR id IN (SELECT document FROM usage WHERE ns=?1 AND (last_accessed>=?3{fixed}))) LIMIT ?4"
+        # Three ways that each know where to look, and none finds what another does; asked with OR, every document is.
+        sql = "SELECT id FROM documents INDEXED BY documents_recorded WHERE ns=?1 AND recorded_at>=?3 AND shelf=?2"
+        known = (
+            " UNION ALL SELECT id FROM usage u INDEXED BY %s CROSS JOIN documents ON id=document"
+            " WHERE u.ns=?1 AND %s AND recorded_at<?3 AND shelf=?2"
         )
-        homes = [number for (number,) in self.hot.rows(sql, (self.space(ns), shelf, since, limit))]
-        sql = f"SELECT id FROM nodes WHERE document IN ({in_list(homes)}) LIMIT ?"
-        return [number for (number,) in self.shelf(shelf).rows(sql, (limit,))]
+        sql += known % ("usage_last", "last_accessed>=?3")
+        sql += known % ("usage_core", "tier='core' AND last_accessed<?3") if core else ""
+        homes = [number for (number,) in self.hot.rows(sql + " LIMIT ?4", (self.space(ns), shelf, since, limit))]
+        sql = f"SELECT id FROM nodes INDEXED BY nodes_document WHERE document IN ({in_list(homes)}) LIMIT ?"
+        return [number for (number,) in self.shelf(shelf).rows(sql, (limit,))] if homes else []
 
     def nodes_faded(self, ns: str, since: int) -> list[tuple[int, str]]:
         """Nodes with words of the documents that were neither recorded nor used since a moment in ms, with their shelf."""

@@ -273,7 +273,7 @@ class SqliteStore(Nodes, Events, Vectors, VaultFiles):
             self.sweep()
 
     def _let_follow(self) -> None:
-        """Once a home: the messages of documents that left the hot shelf before schema 7 go where these are."""
+        """Once a home: the messages of documents that left the hot shelf before schema 8 go where these are."""
         if self.meta("messages") is not None:
             return
         while left := moves.left_messages(self.hot.connection(), 200):

@@ -1,6 +1,6 @@
 """Rows of truth: read as they stand, changed only by applying images of them.
 
-A digest is written as its 32 bytes and read as 64 hexadecimal digits, which is what images hold; rows of before schema 7
+A digest is written as its 32 bytes and read as 64 hexadecimal digits, which is what images hold; rows of before schema 8
 hold the digits until they change. Every document has one in a row that never leaves the hot shelf, every message too.
 """
 
