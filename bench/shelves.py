@@ -4,8 +4,10 @@
 
 For each length fills a temporary home with exchanges of about so many characters, of this project's own sentences with
 names among them (as bench.scale), the oldest 96 % of them 400 days old. Shrinks the files, rotates, shrinks again, and
-asks the same questions before and after: the same paths must come. Tells what the hot file still holds, by table.
-`--keep` stores the figures in bench/results/shelves.json.
+asks the same questions before and after: how often the document that the words are of is found, how far scores are from
+those before times the weight of the shelf (each shelf gives its own candidates, and some terms look at all of them), and,
+with all weights equal, how often the first six paths are the same in the same order.
+Tells what the hot file still holds, by table. `--keep` stores the figures in bench/results/shelves.json.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import json
 import random
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -23,8 +25,11 @@ from typing import Any
 from bench.scale import names, sentences
 from mnemic import Memory
 from mnemic.clock import FixedClock
+from mnemic.lifecycle.behind import document_at
 from mnemic.models.answer import Budget
 from mnemic.models.document import Turn
+from mnemic.recall import engine
+from mnemic.recall.score import SHELF_WEIGHT
 
 RESULTS = Path(__file__).resolve().parent / "results" / "shelves.json"
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -61,13 +66,14 @@ def measure(folder: Path, documents: int, share: float, chars: int, kind: str) -
         asked = fill(memory, documents, share, kind, said)
         memory.vacuum()
         before, stood = memory._store.sizes(), tables(memory)
-        found = answers(memory, asked)
+        found, even = answers(memory, asked), evenly(memory, asked)
         started = time.perf_counter()
         moved = memory.rotate()["moved"]
         seconds = time.perf_counter() - started
         shrunk = memory.vacuum()["shrunk"]
         after, left = memory._store.sizes(), tables(memory)
-        again = answers(memory, asked)
+        again, even_again = answers(memory, asked), evenly(memory, asked)
+        shelves = {document.path: document.shelf for document in memory._store.documents("default", limit=documents)}
         verdict = memory.verify()
     hot = (before["memory.db"], after["memory.db"])
     return {
@@ -83,8 +89,11 @@ def measure(folder: Path, documents: int, share: float, chars: int, kind: str) -
         "all_before": sum(before.values()),
         "all_after": sum(after.values()),
         "ms_per_document": round(seconds * 1000 / max(1, sum(moved.values())), 1),
-        "same_paths": sum(set(one) == set(other) for one, other in zip(found, again, strict=True)),
         "questions": len(asked),
+        "found_before": sum(path in answer for answer, (_, path) in zip(found, asked, strict=True)),
+        "found_after": sum(path in answer for answer, (_, path) in zip(again, asked, strict=True)),
+        "score_off_by_at_most": round(max(off for pair in zip(found, again, strict=True) for off in offsets(shelves, *pair)), 4),
+        "first_six_same": sum(list(one)[:6] == list(other)[:6] for one, other in zip(even, even_again, strict=True)),
         "verified": verdict.ok,
         "tables": {name: [stood.get(name, 0), left.get(name, 0)] for name in sorted(stood, key=lambda name: -left.get(name, 0))},
     }
@@ -101,27 +110,55 @@ def texts(draw: random.Random, chars: int) -> Iterator[str]:
         yield " ".join(parts)[: chars + 100]
 
 
-def fill(memory: Memory, documents: int, share: float, kind: str, said: Iterator[str]) -> list[str]:
-    """Put documents in, the oldest first; returns questions in words of some of them."""
-    asked: list[str] = []
+def fill(memory: Memory, documents: int, share: float, kind: str, said: Iterator[str]) -> list[tuple[str, str]]:
+    """Put documents in, the oldest first; returns questions in words of some of them, with the paths of these."""
+    asked: list[tuple[str, str]] = []
     old = round(documents * share)
     for number in range(documents):
         at = NOON - timedelta(days=OLD if number < old else 0) + timedelta(minutes=number % 900)
         text = next(said)
         if kind == "note":
-            memory.remember(text, at=at, index=False)
+            path = memory.remember(text, at=at, index=False).path
         else:
             half, moment = text.find(" ", len(text) // 3), int(at.timestamp() * 1000)
             turns = [Turn("user", text[:half], "Ada", moment), Turn("assistant", text[half:].strip(), "Grace", moment + 1)]
-            memory.capture(turns, session=f"session_{number // 20}", index=False)
+            path = memory.capture(turns, session=f"session_{number // 20}", index=False).receipts[0].path
         if number % max(1, documents // QUESTIONS) == 0:
-            asked.append(" ".join(text.split()[4:12]))
+            asked.append((" ".join(text.split()[4:16]), path or ""))
     memory.index()
     return asked
 
 
-def answers(memory: Memory, asked: Sequence[str]) -> list[list[str]]:
-    return [[hit.path for hit in memory.recall(each, mode="deep", budget=WIDE).hits] for each in asked]
+def answers(memory: Memory, asked: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
+    """The documents that answer each question, best first, with the score of their best part."""
+    found = []
+    for question, _ in asked:
+        scores: dict[str, float] = {}
+        for hit in memory.recall(question, mode="deep", budget=WIDE).hits:
+            scores.setdefault(document_of(memory, hit.path), hit.score)
+        found.append(scores)
+    return found
+
+
+def evenly(memory: Memory, asked: Sequence[tuple[str, str]]) -> list[dict[str, float]]:
+    """The same, with no shelf weighing less than another."""
+    kept = engine.SHELF_WEIGHT
+    engine.SHELF_WEIGHT = dict.fromkeys(kept, 1.0)
+    try:
+        return answers(memory, asked)
+    finally:
+        engine.SHELF_WEIGHT = kept
+
+
+def document_of(memory: Memory, path: str) -> str:
+    found = document_at(memory._store, memory.namespace, path)
+    return found.path if found else path
+
+
+def offsets(shelves: Mapping[str, str], before: Mapping[str, float], after: Mapping[str, float]) -> Iterator[float]:
+    """How far the scores of what both answers hold are from those before times the weight of the shelf, as shares."""
+    for path in before.keys() & after.keys():
+        yield abs(after[path] / (before[path] * SHELF_WEIGHT[shelves[path]]) - 1)
 
 
 def tables(memory: Memory) -> dict[str, int]:
