@@ -655,10 +655,16 @@ class Memory:
             if turn.role not in ("user", "assistant") or (turn.created_at is not None and turn.created_at < today):
                 continue
             with suppress(MnemicError):
-                text = self._intake.cleaned(turn.content)  # without what memory itself put there
-                for path in (*paths(text), *(self._cards_named(text) if turn.role == "user" else ())):
+                # Cleaning takes longer than looking, and leaves out what memory itself put there.
+                if not self._named(turn, turn.content):
+                    continue
+                for path in self._named(turn, self._intake.cleaned(turn.content)):
                     if is_record(path) or not self._usages.touched_today(self.namespace, path):
                         self._use(path, "named" if turn.role == "user" else "cited")
+
+    def _named(self, turn: Turn, text: str) -> list[str]:
+        """What a turn may name: paths, and what the user calls by name."""
+        return [*paths(text), *(self._cards_named(text) if turn.role == "user" else ())]
 
     def _cards_named(self, text: str) -> Iterable[str]:
         """The documents of the cards that a text names."""

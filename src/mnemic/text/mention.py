@@ -32,4 +32,4 @@ def _runs(text: str, words: list[re.Match[str]]) -> Iterator[str]:
 
 def paths(text: str) -> list[str]:
     """What may be a path of memory: `/notes/kiln`, `facts/3`."""
-    return list(dict.fromkeys(match.rstrip(".-") for match in _PATH.findall(text)))
+    return list(dict.fromkeys(match.rstrip(".-") for match in _PATH.findall(text))) if "/" in text else []
