@@ -141,7 +141,7 @@ def test_a_home_of_before_opens_and_what_had_stayed_follows(memory: Memory, tmp_
         base.rows("CREATE INDEX documents_digest ON documents(ns, digest)")
         base.rows("UPDATE documents SET digest=lower(hex(digest))")
         base.rows("UPDATE messages SET digest=lower(hex(digest))")
-        base.rows("PRAGMA user_version=6")
+        base.rows("PRAGMA user_version=7")
     store.hot.rows("DELETE FROM meta WHERE key='messages'")
     memory.close()
     with opened(tmp_path) as again:
