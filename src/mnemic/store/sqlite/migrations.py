@@ -230,11 +230,11 @@ CREATE INDEX nodes_turns ON nodes(ns, talk, message) WHERE talk IS NOT NULL;
 
 SHELVED = """
 -- Entries whose content was erased and may still stand on the cold shelf; in the hot shelf only, until they are swept.
-CREATE TABLE emptied(ns INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(ns, seq)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS emptied(ns INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(ns, seq)) WITHOUT ROWID;
 -- An index holds nothing of its own. The beginning of a digest finds the row as well.
-DROP INDEX documents_digest;
+DROP INDEX IF EXISTS documents_digest;
 CREATE INDEX documents_digest ON documents(ns, substr(digest, 1, 8));
-CREATE INDEX usage_core ON usage(ns) WHERE tier='core';
+CREATE INDEX IF NOT EXISTS usage_core ON usage(ns) WHERE tier='core';
 """
 
 Step = Callable[[apsw.Connection], None]

@@ -316,7 +316,9 @@ class SqliteStore(Nodes, Events, Vectors, VaultFiles):
                     "SELECT m.document, seq, role FROM documents d CROSS JOIN messages m INDEXED BY messages_document"
                     f" ON m.ns=d.ns AND m.document=d.id WHERE d.id IN ({in_list(row[0] for row in some)})"
                 )
-                nodes.place_turns(db, some, self.hot.rows(said))
+                here = f"SELECT document, seq, role FROM messages WHERE document IN ({in_list(row[0] for row in some)})"
+                followed = [] if name == "hot" else base.rows(here)
+                nodes.place_turns(db, some, [*self.hot.rows(said), *followed])
             db.execute("INSERT OR IGNORE INTO meta VALUES('turns', '1')")
 
     def _prepare(self, base: Database) -> None:
