@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,7 @@ from mnemic.text.tree import slug
 from mnemic.vault import frontmatter, moc
 from mnemic.vault.files import Busy, Disk, Edit, Folder, Read, Stamp, contained, sha256
 from mnemic.vault.history import History
-from mnemic.vault.links import Graph, key_of, links, resolve, rewritten, stem
+from mnemic.vault.links import Graph, Link, key_of, leads, led, links, resolve, rewritten, stem, written
 from mnemic.vault.scan import Listing, scan
 
 GONE = "its file was deleted from the vault"
@@ -232,7 +233,7 @@ class Vault:
         if why is not None:
             report.skipped[path] = why
             fresh = replace(fresh, state="refused", why=why)
-        batch.put(fresh, links=_link_rows(text) if fresh.kind != "moc" else (), listed=_listed(before) != _listed(fresh))
+        batch.put(fresh, links=_link_rows(text, path) if fresh.kind != "moc" else (), listed=_listed(before) != _listed(fresh))
         if was is not None:
             batch.put(replace(before or fresh, path=was, key=key_of(was), state="gone", committed=0), links=())
             report.moved.append({"from": was, "to": path})
@@ -349,9 +350,13 @@ class Vault:
         with self.alone():
             if self.folder.exists(to) and key_of(to) != key_of(path):
                 raise Conflict(f"{to!r} is there already: choose another title")
-            self.change(path, edit)
             with self._store.write(self._ns) as tx:
                 tx.put_vault_rename(path, to)
+            try:
+                self.change(path, edit)
+            except MnemicError:
+                self._renamed(path)
+                raise
             return self.finish_renames()
 
     def finish_renames(self) -> list[str]:
@@ -365,16 +370,17 @@ class Vault:
             paths = self._store.vault_named(self._ns, key_of(to))
             name = stem(to).rpartition("/")[2]
             taken = [other for other in paths if other not in (path, to)]
+            candidates = {*self._store.vault_named(self._ns, key_of(path)), path}
+            follow = _Follow(path, to, tuple(sorted(candidates)), bool(taken))
             if self.folder.exists(path):
+                self.change(path, follow.own)
                 self.folder.move(path, to)
             tick = self._tick()
             report, batch = Report(), _Batch(self._store, self._ns)
             known = {row.path: row for name_ in (path, to) if (row := self._store.vault_file(self._ns, name_))}
             moving = path in known and known[path].state == "kept"
             self._take(to, self.folder.read(to), known, path if moving else None, tick, report, batch)
-            candidates = self._store.vault_named(self._ns, key_of(path)) + [path]
             batch.close()
-            follow = _Follow(path, to, tuple(sorted(set(candidates))), bool(taken))
             for source in sources:
                 try:
                     self.change(source, follow.within(source))
@@ -421,12 +427,19 @@ class Vault:
         """Read every note's links anew, and write every map."""
         with self.alone() as tick:
             batch, rows = _Batch(self._store, self._ns), self._store.vault_files(self._ns)
+            before: dict[str, list[tuple[str, str, str]]] = {}
+            for source, target, heading, alias in self._store.vault_links(self._ns):
+                before.setdefault(source, []).append((target, heading, alias))
+            maps: set[str | None] = set()
             for row in rows:
                 if row.state == "kept" and row.kind != "moc":
                     text, _ = _decoded(self.folder.read(row.path).data)
-                    batch.link(row.path, _link_rows(text))
+                    found = _link_rows(text, row.path)
+                    if [row[1:] for row in found] != before.get(row.path, []):
+                        batch.link(row.path, found)
+                    maps.add(moc.moc_of(row.path))
             batch.close()
-            self._keep_maps(batch.maps, tick)
+            self._keep_maps(maps, tick)
             graph = self.graph()
         return {"notes": len(rows), "links": sum(map(len, graph.forward.values())), "broken": len(graph.broken)}
 
@@ -642,10 +655,33 @@ class _Follow:
 
         return edit
 
-    def _target(self, source: str, old: str) -> str | None:
+    def _target(self, source: str, link: Link) -> str | None:
+        old = link.target.strip()
         if key_of(old) != key_of(self.path) or resolve(old, source, self.candidates) != self.path:
             return None
+        if link.raw:
+            return self._way(source, link)
         return stem(self.to) if "/" in old or self.shared else stem(self.to).rpartition("/")[2]
+
+    def _way(self, source: str, link: Link) -> str:
+        """A Markdown link's new path: as the old one goes, but for the last step, or else from note to note."""
+        above, name = posixpath.split(self.to)
+        if above == posixpath.dirname(self.path) and leads(link.target, source, self.path):
+            return link.raw[: link.raw.rfind("/") + 1] + written(name, angled=link.angled)
+        way = posixpath.relpath("/" + self.to, "/" + posixpath.dirname(source))
+        return written(way, angled=link.angled)
+
+    def own(self, data: bytes) -> bytes:
+        """The renamed note itself: its links to itself, and its title where that was the old name."""
+        data = self.within(self.path)(data)
+        title = head_of(data).get("title")
+        old, new = (stem(path).rpartition("/")[2] for path in (self.path, self.to))
+        if not isinstance(title, str) or title != old:
+            return data
+        try:
+            return frontmatter.edit(data, {"title": new})
+        except BadInput:
+            return data
 
 
 def card_path(name: str, root: Path) -> str:
@@ -706,8 +742,12 @@ def _decoded(data: bytes) -> tuple[str, str | None]:
         return "", "it is not UTF-8 text: convert it"
 
 
-def _link_rows(text: str) -> list[tuple[str, str, str, str]]:
-    return [(key_of(link.target), link.target.strip(), link.heading, link.alias) for link in links(text)]
+def _link_rows(text: str, path: str) -> list[tuple[str, str, str, str]]:
+    """What a note links to; a Markdown link out of the vault is no link between notes."""
+    return [
+        (key_of(link.target), link.target.strip(), link.heading, link.alias)
+        for link in links(text) if not link.raw or led(link.target, path) is not None
+    ]  # fmt: skip
 
 
 def _summary(report: Report) -> str:
