@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import os
 import posixpath
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -446,13 +447,10 @@ class Vault:
     def _keep_maps(self, maps: set[str | None], tick: int) -> None:
         """Bring the lists of these maps up to date; around them nothing is touched."""
         for path in sorted(name for name in maps if name):
-            rows = [row for row in self._store.vault_files(self._ns, below=moc.folder_of(path)) if row.state == "kept"]
-            listed = [(row.path, stem(row.path).rpartition("/")[2], row.description) for row in rows
-                      if row.status != "inactive"]  # fmt: skip
-            keys: dict[str, int] = {}
-            for row in rows:
-                keys[row.key] = keys.get(row.key, 0) + 1
-            inside = moc.region(listed, {row.path for row in rows if keys[row.key] > 1})
+            rows = self._store.vault_listed(self._ns, moc.folder_of(path))
+            listed = [(card, stem(card).rpartition("/")[2], shown) for card, _, shown, status in rows if status != "inactive"]
+            keys = Counter(key for _, key, _, _ in rows)
+            inside = moc.region(listed, {card for card, key, _, _ in rows if keys[key] > 1})
             title = moc.folder_of(path).partition("/")[2].replace("/", " ").capitalize()
             before = self._store.vault_file(self._ns, path)
             if before is None and not listed:
