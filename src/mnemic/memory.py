@@ -50,7 +50,7 @@ from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
-from mnemic.vault import GONE, Cards, Page, Vault
+from mnemic.vault import GONE, Cards, Page, Vault, Watch
 
 if TYPE_CHECKING:
     from mnemic.context import ContextWindow
@@ -697,6 +697,10 @@ class Memory:
         drained = self._indexer.drain(ns)
         return {"documents": done, "fulltext": rows, "embedded": drained.indexed, "error": drained.error,
                 "damaged": damaged}  # fmt: skip
+
+    def watch(self, told: Callable[[dict[str, Any]], None] = lambda report: None) -> Watch:
+        """What takes in the vault's changes as they happen: a context manager around what serves."""
+        return Watch(self.vault, told)
 
     def backup(self, target: str | Path) -> dict[str, Any]:
         """Write a verified copy of the whole home."""

@@ -88,7 +88,8 @@ def test_a_rename_takes_markdown_links_along_as_each_was_written(memory: Memory)
     one = note(
         memory, "a/One.md",
         b"\xef\xbb\xbf[a](../cards/people/Ada%20B.md#Life) [b](<../cards/people/Ada B.md>)\r\n"
-        b"[c](/cards/people/Ada%20B.md 'title') [d](Ada%20B.md) `[e](Ada%20B.md)` [f](https://x.org/Ada%20B.md)\r\n[g]: Ada%20B.md",
+        b"[c](/cards/people/Ada%20B.md 'title') [d](Ada%20B.md) `[e](Ada%20B.md)` [f](https://x.org/Ada%20B.md)\r\n"
+        b"[g]: Ada%20B.md",
     )  # fmt: skip
     memory.vault.sync()
     assert memory.vault.backlinks("cards/people/Ada B.md") == ["a/One.md", "cards/people/Ada B.md", "cards/people/Eve.md"]

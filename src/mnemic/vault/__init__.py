@@ -2,5 +2,6 @@
 
 from mnemic.vault.cards import Cards
 from mnemic.vault.vault import GONE, Door, Page, Report, Vault
+from mnemic.vault.watch import Watch
 
-__all__ = ["GONE", "Cards", "Door", "Page", "Report", "Vault"]
+__all__ = ["GONE", "Cards", "Door", "Page", "Report", "Vault", "Watch"]

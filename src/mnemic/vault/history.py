@@ -169,11 +169,11 @@ def _tree(objects: Any, was: Any, files: Files) -> Any:
         elif first in tree:
             del tree[first]
     for first, rest_of in below.items():
-        mode, old = tree[first] if first in tree else (0, None)
-        made = _tree(objects, old if stat.S_ISDIR(mode) else None, rest_of)
+        was_folder = first in tree and stat.S_ISDIR(tree[first][0])
+        made = _tree(objects, tree[first][1] if was_folder else None, rest_of)
         if made:
             tree[first] = (stat.S_IFDIR, made)
-        elif stat.S_ISDIR(mode):
+        elif was_folder:
             del tree[first]
     if not len(tree):
         return None
@@ -230,8 +230,8 @@ def _locked(repository: Any) -> Iterator[_Lock]:
     mine, lock = index + ".mnemic", index + ".lock"
     with suppress(FileNotFoundError), open(mine, "rb") as old:
         fcntl.flock(old, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _unlock(repository)
         if os.path.exists(lock) and os.path.samefile(mine, lock):
-            _unlock_head(repository)
             os.unlink(lock)
         os.unlink(mine)
     with open(mine, "xb") as held:
@@ -247,12 +247,15 @@ def _locked(repository: Any) -> Iterator[_Lock]:
             os.unlink(mine)
 
 
-def _unlock_head(repository: Any) -> None:
-    """Take away what a killed commit of ours left locked: while it had the index, nobody else could commit."""
+def _unlock(repository: Any) -> None:
+    """Take away what a killed commit of ours left locked beside the index: objects, which git itself never locks like
+    this, and the branch, which nobody else could change while we had the index."""
+    common = Path(os.fsdecode(repository.commondir()))
     names, _ = repository.refs.follow(b"HEAD")
-    for name in {b"HEAD", *names}:
+    branches = [common / f"{os.fsdecode(name)}.lock" for name in names]
+    for left in [*branches, *(common / "objects").glob("*/*.lock")]:
         with suppress(FileNotFoundError):
-            os.unlink(os.path.join(os.fsencode(repository.commondir()), name + b".lock"))
+            left.unlink()
 
 
 def _entry(found: os.stat_result, blob: Any) -> Any:

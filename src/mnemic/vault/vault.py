@@ -162,12 +162,12 @@ class Vault:
             else:
                 batch.drop(row.path)
         batch.close()
-        self._keep_maps(batch.maps, tick)
+        if "" not in listing.closed:  # nothing is made where the folder is not to be seen
+            self._keep_maps(batch.maps, tick)
         report.commit = self._commit(_summary(report))
         if self.git_problem:
             report.skipped[".git"] = self.git_problem
-        if report.new or report.edited or report.moved:
-            self._door.settle()
+        self._door.settle()  # also what a killed sync took in
         return report
 
     def _read_all(
@@ -324,7 +324,7 @@ class Vault:
         def about(was: str, digest: str) -> None:
             row = self._store.vault_file(self._ns, path)
             if row is not None:
-                origin = row.origin if row.digest == was else "human-file"
+                origin = row.origin if was == row.digest else "human-file"
                 self._note(replace(row, intent=digest, origin=origin))
 
         self.folder.update(path, edit, about)
@@ -353,8 +353,9 @@ class Vault:
                 raise Conflict(f"{to!r} is there already: choose another title")
             with self._store.write(self._ns) as tx:
                 tx.put_vault_rename(path, to)
+            follow = self._follow(path, to)
             try:
-                self.change(path, edit)
+                self.change(path, lambda data: follow.own(edit(data)))
             except MnemicError:
                 self._renamed(path)
                 raise
@@ -368,11 +369,7 @@ class Vault:
                 self._renamed(path)
                 continue
             sources = [source for source in self.backlinks(path) if source != path]
-            paths = self._store.vault_named(self._ns, key_of(to))
-            name = stem(to).rpartition("/")[2]
-            taken = [other for other in paths if other not in (path, to)]
-            candidates = {*self._store.vault_named(self._ns, key_of(path)), path}
-            follow = _Follow(path, to, tuple(sorted(candidates)), bool(taken))
+            name, follow = stem(to).rpartition("/")[2], self._follow(path, to)
             if self.folder.exists(path):
                 self.change(path, follow.own)
                 self.folder.move(path, to)
@@ -393,6 +390,11 @@ class Vault:
             self._renamed(path)
             self._commit(f"rename to {name}")
         return touched
+
+    def _follow(self, path: str, to: str) -> _Follow:
+        candidates = {*self._store.vault_named(self._ns, key_of(path)), path}
+        taken = set(self._store.vault_named(self._ns, key_of(to))) - {path, to}
+        return _Follow(path, to, tuple(sorted(candidates)), bool(taken))
 
     def _renamed(self, path: str) -> None:
         with self._store.write(self._ns) as tx:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mnemic.interfaces.cli import render
-from mnemic.interfaces.cli.common import Json, emit, opened, stdin
+from mnemic.interfaces.cli.common import Json, emit, ends, opened, stdin
 
 card_app = typer.Typer(no_args_is_help=True, help="One Markdown file for each person, project or thing.")
 vault_app = typer.Typer(no_args_is_help=True, help="The folder of Markdown files that you edit too.")
@@ -86,10 +86,17 @@ def card_retire(path: Card, as_json: Json = False) -> None:
 def vault_sync(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
     accept_deletions: Annotated[bool, typer.Option(help="Forget also where very many files are gone at once.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on doing so as you save, until Ctrl-C or SIGTERM.")] = False,
     as_json: Json = False,
 ) -> None:
     """Take in what you changed in the files."""
+    if watch and (dry_run or accept_deletions):
+        raise typer.BadParameter("--watch goes with neither --dry-run nor --accept-deletions")
     with opened() as memory:
+        if watch:
+            with ends() as ended, memory.watch(lambda report: emit(report, as_json, render.record, flush=True)) as watching:
+                ended(watching.alive)
+            return
         report = memory.vault.sync(dry_run=dry_run, accept_deletions=accept_deletions)
         emit(report.json(), as_json, render.record)
 
