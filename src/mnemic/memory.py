@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -18,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
+from zipfile import ZipFile
 
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting
@@ -50,7 +52,7 @@ from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
-from mnemic.vault import GONE, Cards, Page, Vault, Watch
+from mnemic.vault import GONE, Cards, Page, Vault, Watch, archive
 
 if TYPE_CHECKING:
     from mnemic.context import ContextWindow
@@ -703,10 +705,18 @@ class Memory:
         return Watch(self.vault, told)
 
     def backup(self, target: str | Path) -> dict[str, Any]:
-        """Write a verified copy of the whole home."""
+        """Write a verified copy of the whole home, the vaults' files included; `skipped`: what of those was left out."""
         file = Path(target).expanduser().absolute()
-        self._store.backup(file)
-        return {"file": str(file), "bytes": file.stat().st_size}
+        skipped: dict[str, str] = {}
+
+        def pack(packed: ZipFile) -> None:
+            for name, root in _vaults(self.settings).items():
+                left = archive.pack(packed, root, name, without=[file, self.settings.home], never=backups.NAMES)
+                skipped.update({f"{name}/{path}": why for path, why in left.items()})
+
+        with self.vault.alone():
+            self._store.backup(file, pack)
+        return {"file": str(file), "bytes": file.stat().st_size, "skipped": skipped}
 
     def restore(self, source: str | Path, *, reason: str = "") -> dict[str, Any]:
         """Put a backup in place of the home; what stood there is kept beside it. Nobody else may have the home open."""
@@ -763,6 +773,12 @@ def _vault_folder(settings: Settings) -> Path:
     return settings.home / "vaults" / session_slug(settings.namespace)
 
 
+def _vaults(settings: Settings) -> dict[str, Path]:
+    """The folders with all vaults of a home, by their names in a backup."""
+    own = replace(settings, namespace=settings.vault.namespace)
+    return {"vault": _vault_folder(own), "vaults": settings.home / "vaults"}
+
+
 def _clock(settings: Settings) -> Clock:
     return FixedClock(settings.now) if settings.now else SystemClock()
 
@@ -776,13 +792,15 @@ def _restored(
     fresh, kept = home / f".restore-{ids.token(4)}", home / f"before-restore-{stamp}-{ids.token(2)}"
     fresh.mkdir(mode=0o700, parents=True)
     try:
-        backups.unpack(source.expanduser().absolute(), fresh)
+        backups.unpack(source.expanduser().absolute(), fresh, lambda packed, items: archive.unpack(packed, items, fresh))
         close()
         backups.swap(fresh, home, kept)
+        placed = [
+            str(archive.place(fresh / name, target, kept, inside=target.is_relative_to(home)))
+            for name, target in _vaults(settings).items() if (fresh / name).exists()
+        ]  # fmt: skip
     finally:
-        for leftover in fresh.glob("*"):
-            leftover.unlink()
-        fresh.rmdir()
+        shutil.rmtree(fresh)
     with Memory(settings, **parts) as memory:
         for name in memory._store.namespaces():
             memory.within(name).accept(reason=reason or f"restored from {source.name}")
@@ -791,4 +809,4 @@ def _restored(
         raise MnemicError(
             f"restored, but the ledger does not verify: {verdict.problem}; the old files are in {str(kept)!r}"
         )
-    return {"ok": True, "kept": str(kept), "checked": verdict.checked}
+    return {"ok": True, "kept": str(kept), "checked": verdict.checked, "vaults": placed}

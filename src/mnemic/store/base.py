@@ -6,11 +6,12 @@ live on several; writes go to the hot shelf. Raw scores are the engine's own: on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -318,8 +319,8 @@ class Store(Protocol):
         """What is wrong with the files; empty if nothing is."""
         ...
 
-    def backup(self, target: Path) -> None:
-        """Write a verified copy of the whole home as one archive."""
+    def backup(self, target: Path, more: Callable[[ZipFile], None] | None = None) -> None:
+        """Write a verified copy of everything stored, and what `more` adds, as one archive."""
         ...
 
     def sizes(self) -> dict[str, int]:

@@ -118,15 +118,16 @@ class History:
 
 
 def _is_ours(home: Path) -> bool:
+    from dulwich.errors import NotGitRepository
     from dulwich.repo import Repo
 
     if not (home / ".git").is_dir():
         return False
-    with Repo(str(home)) as repository:
-        try:
+    try:
+        with Repo(str(home)) as repository:
             return bool(repository.get_config().get((b"mnemic",), b"vault") == b"true")
-        except KeyError:
-            return False
+    except (KeyError, NotGitRepository):
+        return False
 
 
 def _parent(repository: Any) -> Any:
@@ -141,9 +142,12 @@ def _content(file: Path) -> tuple[bytes, os.stat_result | None]:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return b"", None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        return b"", None
     with os.fdopen(descriptor, "rb") as handle:
-        found = os.fstat(descriptor)
-        return (handle.read(), found) if stat.S_ISREG(found.st_mode) else (b"", None)
+        return handle.read(), found
 
 
 def _empty(repository: Any) -> Any:
