@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mnemic.clock import Clock, to_ms
-from mnemic.errors import BadInput, Conflict, MnemicError, NotFound
+from mnemic.errors import BadInput, Conflict, MnemicError, NotFound, Refused
 from mnemic.models.document import Document
 from mnemic.models.event import Origin
 from mnemic.models.receipt import Receipt
@@ -32,6 +32,7 @@ from mnemic.vault import frontmatter, moc
 from mnemic.vault.files import Busy, Disk, Edit, Folder, Read, Stamp, contained, sha256
 from mnemic.vault.history import History
 from mnemic.vault.links import Graph, Link, key_of, leads, led, links, resolve, rewritten, stem, written
+from mnemic.vault.log import only_appended
 from mnemic.vault.scan import Listing, scan
 
 GONE = "its file was deleted from the vault"
@@ -293,10 +294,17 @@ class Vault:
             self.read_back([path], tick, "card new")
 
     def revise(self, path: str, edit: Edit, message: str) -> None:
-        """Edit a file in place and take it in."""
+        """Edit a file in place and take it in. Raises Refused if that changes what a History says already."""
+
+        def checked(data: bytes) -> bytes:
+            result = edit(data)
+            if not only_appended(data, result):
+                raise Refused(f"{path!r} has a History, to which lines can only be appended: nothing was changed")
+            return result
+
         with self.alone() as tick:
             self._catch_up(path, tick)
-            self.change(path, edit)
+            self.change(path, checked)
             self.read_back([path], tick, message)
 
     def _catch_up(self, path: str, tick: int) -> None:

@@ -75,6 +75,38 @@ def card_link(path: Card, target: Annotated[str, PATH], as_json: Json = False) -
         emit(memory.cards.link(path, target), as_json, render.record)
 
 
+@card_app.command("set")
+def card_set(
+    path: Card,
+    values: Annotated[list[str], typer.Argument(metavar="KEY=VALUE…", help="KEY= takes it out; KEY=[a, b] is a list.")],
+    as_json: Json = False,
+) -> None:
+    """Set keys of a card's frontmatter; of several writers the last one wins, key by key."""
+    with opened() as memory:
+        emit(memory.cards.set(path, dict(map(_pair, values))), as_json, lambda done: render.record(done["frontmatter"]))
+
+
+def _pair(text: str) -> tuple[str, str | list[str] | None]:
+    key, mark, value = text.partition("=")
+    if not mark:
+        raise typer.BadParameter(f"{text!r} has no =: write KEY=VALUE")
+    if value.startswith("[") and value.endswith("]"):
+        return key, [item.strip() for item in value[1:-1].split(",") if item.strip()]
+    return key, value or None
+
+
+@card_app.command("log")
+def card_log(
+    path: Card,
+    entry: Annotated[str, typer.Argument(help="What happened, in one line.")],
+    by: Annotated[str, typer.Option(help="Who says so, e.g. an agent's name.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Append a line to a card's History; what stands there is never changed."""
+    with opened() as memory:
+        emit(memory.cards.log(path, entry, by=by), as_json, render.record)
+
+
 @card_app.command("retire")
 def card_retire(path: Card, as_json: Json = False) -> None:
     """Set a card aside; its file and the links to it stay."""
