@@ -30,7 +30,7 @@ def test_a_home_with_a_vault_comes_back_whole_with_its_git_history(tmp_path: Pat
     with opened(tmp_path) as memory:
         for path, data in HOSTILE.items():
             note(memory, path, data)
-        os.utime(memory.vault.root / "a/case.md", ns=(1_000_000_000_123_456_789, 1_000_000_000_123_456_789))
+        os.utime(memory.vault.root / "a/case.md", ns=(1_000_000_000_123_456_700, 1_000_000_000_123_456_700))
         memory.cards.new("Ada", "contact", description="likes tea")
         memory.vault.sync()
         note(memory, "a/later.md", "saved after the last sync")

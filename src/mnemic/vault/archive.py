@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import struct
 import zipfile
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ from mnemic.vault.history import FRESH, History
 TREES = ("vault", "vaults")
 """First segments of what in a backup belongs to vaults: that of the home's own namespace, and those of all others."""
 LIMIT = 1 << 40
+_TIMES, _NTFS, _SINCE_1601 = struct.Struct("<HHLHHQQQ"), 0x000A, 116_444_736_000_000_000
+"""The extra field of a zip that holds times, in units of 100 ns since 1601."""
 _LEFT_OUT = ("index.lock", "index.mnemic")
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 
@@ -96,8 +99,19 @@ def _info(name: str, found: os.stat_result) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name, moment.timetuple()[:6])
     info.compress_type = zipfile.ZIP_DEFLATED
     info.external_attr = found.st_mode << 16
-    info.comment = str(found.st_mtime_ns).encode()
+    info.extra = _TIMES.pack(_NTFS, _TIMES.size - 4, 0, 1, 24, *[found.st_mtime_ns // 100 + _SINCE_1601] * 3)
     return info
+
+
+def _mtime_ns(item: zipfile.ZipInfo) -> int | None:
+    """When a file was changed; a zip's own time knows even seconds of an unknown zone alone."""
+    extra = item.extra
+    while len(extra) >= 4:
+        kind, size = struct.unpack_from("<HH", extra)
+        if kind == _NTFS and size >= _TIMES.size - 4 and len(extra) >= _TIMES.size:
+            return (int(_TIMES.unpack_from(extra)[5]) - _SINCE_1601) * 100
+        extra = extra[4 + size :]
+    return None
 
 
 def unpack(archive: zipfile.ZipFile, items: Sequence[zipfile.ZipInfo], folder: Path) -> None:
@@ -119,8 +133,9 @@ def unpack(archive: zipfile.ZipFile, items: Sequence[zipfile.ZipInfo], folder: P
         except FileExistsError:
             raise Damaged(f"the backup has {item.filename!r} twice, or this disk cannot tell it from another name") from None
         os.chmod(target, item.external_attr >> 16 & 0o777 or 0o600)
-        if item.comment.isdigit() and len(item.comment) < 20:
-            os.utime(target, ns=(int(item.comment), int(item.comment)))
+        at = _mtime_ns(item)
+        if at is not None and abs(at) < 1 << 62:
+            os.utime(target, ns=(at, at))
     os.sync()  # once, instead of once for each of ten thousand files
 
 

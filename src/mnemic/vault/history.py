@@ -22,6 +22,8 @@ from mnemic.vault import gitindex
 Mode = Literal["own", "any", "off"]
 AUTHOR = b"mnemic <mnemic@localhost>"
 FRESH = ".mnemic-git"
+"""Where a repository is made before it takes its place."""
+PACKED = 100
 Files = Mapping[bytes, "tuple[os.stat_result, Any] | None"]
 """By git's name: a file and its blob, or None for one that is gone."""
 
@@ -85,7 +87,7 @@ class History:
 
         below = os.fsencode(os.path.relpath(self.root, repository.path)).replace(b"\\", b"/")
         prefix = b"" if below == b"." else below + b"/"
-        blobs: list[tuple[Any, None]] = []
+        blobs: list[Any] = []
         files: dict[bytes, tuple[os.stat_result, Any] | None] = {}
         for path in paths:
             name = prefix + os.fsencode(path)
@@ -93,10 +95,10 @@ class History:
                 continue
             data, found = _content(self.root / path)
             blob = Blob.from_string(data) if found else None
-            blobs += [(blob, None)] if blob else []
+            blobs += [blob] if blob else []
             files[name] = (found, blob.id) if found and blob else None
         with _locked(repository) as lock:
-            repository.object_store.add_objects(blobs)
+            _keep(repository.object_store, blobs)
             parent = _parent(repository)
             before = repository[parent].tree if parent else None
             tree = _tree(repository.object_store, before, files) or _empty(repository)
@@ -148,6 +150,15 @@ def _content(file: Path) -> tuple[bytes, os.stat_result | None]:
         return b"", None
     with os.fdopen(descriptor, "rb") as handle:
         return handle.read(), found
+
+
+def _keep(objects: Any, blobs: Sequence[Any]) -> None:
+    """Store blobs: many as one pack; a few each by itself, as git does, since every pack makes each look-up longer."""
+    if len(blobs) > PACKED:
+        objects.add_objects([(blob, None) for blob in blobs])
+        return
+    for blob in blobs:
+        objects.add_object(blob)
 
 
 def _empty(repository: Any) -> Any:
