@@ -19,6 +19,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from mnemic.errors import MnemicError
 from mnemic.memory import Memory
 from mnemic.vault.files import Disk, Folder, is_side_file, sha256
 from mnemic.vault.history import History
+from mnemic.vault.vault import document_path
 
 PARTS = ("sync", "links", "interleavings")
 HOSTILE = ("Zoe\u0308", "CON", "a b  c", "emoji 🧠", "quote'\"s", "semi;colon", "hash#tag", "tab\tname", "line\nbreak", "x" * 180,
@@ -63,6 +65,9 @@ class Figures:
     retried: int = 0
     """Writes of ours that met a person's save."""
     beside: int = 0
+    card_rounds: int = 0
+    card_saves: int = 0
+    """Saves of a person that fell into a whole write of a card: log, set, link, rename."""
     changed_bytes: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -307,6 +312,68 @@ def _save(way: str, file: Path, theirs: bytes, base: bytes, saved: dict[str, byt
     return act
 
 
+def interleave_cards(work: Path, rounds: int, seed: int, figures: Figures) -> None:
+    """The same one storey up: cards are logged to, set, linked and renamed while a person saves one of them.
+
+    Every line that a person added must be in a note afterwards, and memory must hold what the notes hold.
+    """
+    dice, disk = random.Random(seed), Meddling()
+    with _open(work) as memory:
+        root = memory.vault.root
+        memory.vault.history = History(root, "off")
+        for number in range(rounds):
+            if number % 50 == 0:  # a fresh pair, so that they stay small
+                paths = [str(memory.cards.new(f"{name} {number}", "contact", body=f"[[Eve {number}]]", origin="agent")["path"])
+                         for name in ("Ada", "Eve")]  # fmt: skip
+                marks: list[str] = []
+                memory.vault.folder = Folder(root, disk)
+            figures.card_rounds += 1
+            index = dice.randrange(2)
+            mark, way = f"a person's line {number}.", dice.choice(("append", "in place", "atomic"))
+            stale = (root / paths[index]).read_bytes() + b"\n" + mark.encode() + b"\n"
+            saved: dict[str, bytes] = {}
+            save = _save(way, root / paths[index], mark.encode() + b"\n" if way == "append" else stale, b"", saved)
+            disk.calls, disk.act = dice.randrange(9), save
+            with suppress(MnemicError):
+                _our_act(memory, dice, number, paths)
+            disk.calls = -1
+            for _ in range(4):  # what was saved while it was read is taken in later
+                report = memory.vault.sync()
+                if not (report.new or report.edited or report.moved or report.deleted or report.waiting):
+                    break
+            now = [row.path for row in memory.vault.known() if row.kind == "card" and _round(row.path) >= number // 50 * 50]
+            paths = [next(path for path in now if Path(path).name.startswith(name)) for name in ("Ada", "Eve")]
+            there = {path: (root / path).read_text() for path in now}
+            if saved:
+                figures.card_saves += 1
+                marks.append(mark)
+            everything = "".join([*there.values(), *(file.read_text() for file in root.rglob("*.conflict-*"))])
+            figures.lost += [f"card round {number}: {gone}" for gone in marks if gone not in everything]
+            for path, text in there.items():
+                kept = memory.show(document_path(path), touch=False)["text"]
+                if any(line in text and line not in kept for line in marks):
+                    figures.lost.append(f"card round {number}: memory does not have what {path} says")
+        if not memory.verify().ok:
+            figures.problems.append("the ledger does not verify")
+
+
+def _our_act(memory: Memory, dice: random.Random, number: int, paths: Sequence[str]) -> None:
+    act = dice.choice(("log", "set", "link", "rename"))
+    if act == "log":
+        memory.cards.log(dice.choice(paths), f"thing {number}", by="wren")
+    elif act == "set":
+        memory.cards.set(dice.choice(paths), {"mood": f"{number}"})
+    elif act == "link":
+        memory.cards.link(paths[1], paths[0])
+    else:
+        memory.cards.rename(paths[0], f"Ada {number}")
+
+
+def _round(path: str) -> int:
+    """The round that gave a card its name."""
+    return int(Path(path).stem.split()[1].split(".")[0])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--notes", type=int, default=10_000)
@@ -325,6 +392,7 @@ def main() -> None:
             links(work / "links", options.notes, figures)
         if "interleavings" in options.part:
             interleave(work, options.rounds, options.seed, figures)
+            interleave_cards(work / "cards", options.rounds, options.seed, figures)
     if options.json:
         print(json.dumps(asdict(figures), ensure_ascii=False))
     else:
