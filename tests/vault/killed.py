@@ -21,6 +21,7 @@ from dulwich.repo import Repo
 
 from mnemic.memory import Memory
 from mnemic.vault.files import is_side_file
+from mnemic.vault.history import FRESH
 from tests.vault.homes import opened
 from tests.vault.traced import killed_at
 
@@ -69,7 +70,7 @@ def files(root: Path) -> Files:
     """The notes of a vault, and what else lies there."""
     found = {}
     for folder, names, here in os.walk(root):
-        names[:] = [name for name in names if name != ".git"]
+        names[:] = [name for name in names if name not in (".git", FRESH)]
         found.update({str((Path(folder) / name).relative_to(root)): (Path(folder) / name).read_bytes() for name in here})
     return found
 
@@ -125,6 +126,9 @@ def problems(folder: Path, before: dict[str, Any], after: dict[str, Any]) -> tup
         verdict = memory.verify()
         found += [] if verdict.ok else [f"ledger: {verdict.problem}"]
         found += memory.doctor()["problems"]
+        left = [name for name in os.listdir(memory.vault.root / ".git") if "lock" in name or "mnemic" in name]
+        left += [FRESH] if (memory.vault.root / FRESH).exists() else []
+        found += [f"left over: {name}" for name in left]
     return found, done
 
 

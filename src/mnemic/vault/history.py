@@ -67,9 +67,9 @@ class History:
     def _opened(self, state: str) -> Any:
         from dulwich.repo import Repo
 
+        fresh = self.root / FRESH  # made beside and renamed: a kill leaves no half of a repository
+        shutil.rmtree(fresh, ignore_errors=True)
         if state == "none":
-            fresh = self.root / FRESH  # made beside and renamed: a kill leaves no half of a repository
-            shutil.rmtree(fresh, ignore_errors=True)
             fresh.mkdir(mode=0o700)
             with Repo.init(str(fresh)) as repository:
                 config = repository.get_config()
