@@ -796,7 +796,7 @@ def _restored(
         close()
         backups.swap(fresh, home, kept)
         placed = [
-            str(archive.place(fresh / name, target, kept, inside=target.is_relative_to(home)))
+            str(archive.place(fresh / name, target.resolve(), kept, inside=target.resolve().is_relative_to(home.resolve())))
             for name, target in _vaults(settings).items() if (fresh / name).exists()
         ]  # fmt: skip
     finally:

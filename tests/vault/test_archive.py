@@ -78,6 +78,20 @@ def test_a_folder_outside_of_the_home_that_is_in_use_stays_and_the_backups_is_pu
     assert files(tmp_path / "Notes") == {"a/Note.md": b"then"}
 
 
+def test_a_link_from_the_home_to_a_folder_in_use_is_followed_and_that_folder_stays(tmp_path: Path) -> None:
+    note_at = tmp_path / "Obsidian"
+    note_at.mkdir()
+    (tmp_path / "home").mkdir()
+    os.symlink(note_at, tmp_path / "home/vault")
+    with opened(tmp_path) as memory:
+        note(memory, "Note.md", "then")
+        memory.backup(tmp_path / "b.zip")
+        note(memory, "Note.md", "now")
+        (place,) = memory.restore(tmp_path / "b.zip")["vaults"]
+    assert os.readlink(tmp_path / "home/vault") == str(note_at)
+    assert (files(note_at), files(Path(place))) == ({"Note.md": b"now"}, {"Note.md": b"then"})
+
+
 def test_a_backup_without_a_vault_leaves_the_one_that_is_there(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         memory.backup(tmp_path / "b.zip")

@@ -154,7 +154,7 @@ def place(fresh: Path, target: Path, kept: Path, *, inside: bool) -> Path:
     A folder outside of the home (`inside` false) that has something in it stays as it is: others may be using it. The
     vault is then left beside `kept`.
     """
-    there = os.path.lexists(target) and (not target.is_dir() or target.is_symlink() or any(target.iterdir()))
+    there = target.exists() and (not target.is_dir() or any(target.iterdir()))
     if not there:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if target.is_dir():
