@@ -77,8 +77,9 @@ class History:
                 config.write_to_path()
             os.rename(fresh / ".git", self.root / ".git")
             fresh.rmdir()
-            return Repo(str(self.root))
-        return Repo(str(self._repository()))
+        repository = Repo(str(self._repository()))
+        repository.object_store.loose_compression_level = 1  # as git does where nothing else is configured
+        return repository
 
     def _commit(self, repository: Any, paths: Sequence[str], message: str, head: Head | None, at: int) -> str | None:
         """Objects, then the commit, then the index, whose lock is held all the while: a kill leaves no commit without
