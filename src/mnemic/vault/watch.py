@@ -56,6 +56,7 @@ class Watch:
         self._changed, self._stopped = threading.Event(), threading.Event()
         self._observation: Observation | None = None
         self._folder: tuple[int, int] | None = None
+        self._refused: tuple[int, int] | None = None
         self._last: object = None
         self._thread: threading.Thread | None = None
 
@@ -109,11 +110,11 @@ class Watch:
                 return
             self._observation.close()
             self._observation = None
-        if found is not None:
+        if found is not None and found != self._refused:
             try:
                 self._observation, self._folder = self._observe(self._vault.root, self._changed.set), found
             except (OSError, ImportError):
-                return  # looks at the clock instead
+                self._refused = found  # looks at the clock instead
 
     def _look(self) -> bool:
         """Sync, and tell what is new in the report; whether it has to be done again soon."""

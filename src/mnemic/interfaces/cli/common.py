@@ -52,17 +52,19 @@ def emit(value: Any, as_json: bool, show: Callable[[Any], None], *, flush: bool 
 
 
 @contextmanager
-def ends() -> Iterator[Callable[[Callable[[], bool]], None]]:
-    """Gives a function that waits until SIGINT or SIGTERM, or until its argument says that there is nothing to wait for.
+def ends() -> Iterator[Callable[[Callable[[], bool]], bool]]:
+    """Gives a function that waits for SIGINT or SIGTERM; false if its argument says before that nothing is left to end.
 
     The signals are held back for as long, in threads begun meanwhile too: nothing is interrupted half-way.
     """
     signals = {signal.SIGINT, signal.SIGTERM}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
 
-    def wait(alive: Callable[[], bool]) -> None:
-        while alive() and signal.sigtimedwait(signals, 1.0) is None:
-            pass
+    def wait(alive: Callable[[], bool]) -> bool:
+        while alive():
+            if signal.sigtimedwait(signals, 1.0) is not None:
+                return True
+        return False
 
     try:
         yield wait

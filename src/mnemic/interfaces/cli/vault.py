@@ -127,7 +127,8 @@ def vault_sync(
     with opened() as memory:
         if watch:
             with ends() as ended, memory.watch(lambda report: emit(report, as_json, render.record, flush=True)) as watching:
-                ended(watching.alive)
+                if not ended(watching.alive):
+                    raise typer.Exit(1)
             return
         report = memory.vault.sync(dry_run=dry_run, accept_deletions=accept_deletions)
         emit(report.json(), as_json, render.record)
