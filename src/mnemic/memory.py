@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,7 +40,8 @@ from mnemic.ledger.chain import changes_of
 from mnemic.ledger.chain import opened as unpacked
 from mnemic.ledger.record import NOT_UNDOABLE, shown
 from mnemic.ledger.served import checked
-from mnemic.lifecycle import Rotation, Usages
+from mnemic.lifecycle import Rotation, Tending, Usages
+from mnemic.lifecycle.curve import DAY_MS
 from mnemic.lifecycle.usage import hidden_by
 from mnemic.llm.base import Judge
 from mnemic.models.answer import Answer, Budget, Scope
@@ -52,13 +53,18 @@ from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
-from mnemic.vault import GONE, Cards, Page, Vault, Watch, archive
+from mnemic.text.mention import names, paths
+from mnemic.vault import BARE, GONE, Audit, Cards, Compression, Daily, Page, State, Vault, Watch, archive, totals
+from mnemic.vault.fading import mark
+from mnemic.vault.links import key_of
 
 if TYPE_CHECKING:
     from mnemic.context import ContextWindow
     from mnemic.context.inject import Sought
+    from mnemic.context.start import Start
     from mnemic.context.summaries import Pyramid
     from mnemic.context.window import Summarise
+    from mnemic.vault.state import Measure
 
 FRAME_CHARS = 9_000
 T = TypeVar("T")
@@ -115,6 +121,11 @@ class Memory:
             settings.vault, _VaultDoor(self),
         )  # fmt: skip
         self.cards = Cards(self.vault, self.clock)
+        self.daily = Daily(self.vault, self._store, self._usages, self.clock, self.namespace, settings.decay)
+        self.state = State(self.vault)
+        for part in (self.diary, self.facts, self.concerns, self.experiences):
+            part.used = self._use
+        self.cards.used = self._use_file
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 
@@ -173,7 +184,10 @@ class Memory:
         index: bool = True,
     ) -> CaptureReport:  # fmt: skip
         """Store a conversation, exchange by exchange. Raises BadInput before anything is stored."""
-        report = self._intake.capture(self.namespace, list(turns), session=session, context=context, origin=origin)
+        turns = list(turns)
+        report = self._intake.capture(self.namespace, turns, session=session, context=context, origin=origin)
+        if report.messages:
+            self._use_named(turns)
         if not index or not report.exchanges:
             return report
         why = self._drain()
@@ -420,6 +434,78 @@ class Memory:
         answer = self.recall(query, budget=Budget(nodes=2 * TOP_K, chars=2 * recall.chars, node_chars=recall.node_chars))
         return (frames.parse(known) if known else []), answer
 
+    # the vault's daily notes and budget
+
+    def compress_dailies(self, *, dry_run: bool = False) -> dict[str, Any]:
+        """Cut daily notes over 20 KB to 20 lines, once git holds them and their facts stand on cards."""
+        if not dry_run:
+            self.vault.sync()
+        return Compression(self.vault, self.daily, self.clock, _kind).compress(dry_run=dry_run)
+
+    def session_start(
+        self, *, max_tokens: int | None = None, max_chars: int = FRAME_CHARS, follow: bool = True
+    ) -> Start:
+        """What a session begins with, as one block: the state, the profile, today's and yesterday's notes.
+
+        With `follow`, the notes are brought up to date first. What cannot be read is left out and named in `degraded`.
+        """
+        from mnemic.context.start import SHARES, TOKENS, Part, started
+        from mnemic.text import frame as frames
+
+        tokens = TOKENS if max_tokens is None else max_tokens
+        parts, degraded = list[Part](), list[str]()
+        try:
+            lines = tuple(self.state.body().splitlines())
+            if lines and not self.vault.hidden("state.md"):
+                parts.append(Part("state", "state.md", self.clock.now().date().isoformat(), self.state.origin, lines))
+        except MnemicError as error:
+            degraded.append(f"state.md: {error}")
+        items = list[frames.Item]()
+        try:
+            known = self.profile(max(1, int(tokens * SHARES["profile"])))
+            items, degraded = (frames.parse(known.frame) if known.frame else []), [*known.degraded, *degraded]
+        except MnemicError as error:
+            degraded.append(f"profile: {error}")
+        try:
+            pages, problems = self.daily.pages(follow=follow)
+            names = {self.daily.today().isoformat(): "today"}
+            parts += [
+                Part(names.get(page.date, "yesterday"), page.path, page.date, page.origin, tuple(page.own), tuple(page.mirrored))
+                for page in pages
+            ]
+            degraded += problems
+        except (MnemicError, OSError) as error:
+            degraded.append(f"daily: {error}")
+        return started(parts, items, self.ids.token(8), tokens=tokens, chars=max_chars, degraded=degraded)
+
+    def budget(self, files: Sequence[str | Path] = ()) -> dict[str, Any]:
+        """What is loaded in every session, in bytes and tokens, against the targets; `files` are an agent's own, e.g. CLAUDE.md.
+
+        Raises BadInput for a file that cannot be read.
+        """
+        loaded = self._loaded(files)
+        return {"parts": [one.json() for one in loaded], "total": totals(loaded)}
+
+    def audit(self, files: Sequence[str | Path] = ()) -> dict[str, Any]:
+        """What a vault should not have: `{"ok", "violations": [{"rule", "path", "message", "value", "limit"}], "checked"}`."""
+        return Audit(self.vault, self._store, self.clock, self.namespace).audit(self._loaded(files))
+
+    def _loaded(self, files: Sequence[str | Path]) -> list[Measure]:
+        from mnemic.vault.state import STATE_BYTES, measure
+
+        state = [measure("state", "state.md", data, STATE_BYTES)] if (data := self._state_bytes()) else []
+        rest = [
+            measure(part["name"], part["path"], part["text"].encode())
+            for part in self.session_start(follow=False).parts
+            if part["name"] != "state"
+        ]
+        return [*state, *rest, *(measure("config", str(file), _bytes_of(Path(file).expanduser())) for file in files)]
+
+    def _state_bytes(self) -> bytes:
+        with suppress(MnemicError):
+            return self.state.read()
+        return b""
+
     # forgetting
 
     def forget(self, path: str, *, erase: bool = False, reason: str = "") -> Forgotten:
@@ -429,11 +515,16 @@ class Memory:
         deleted, by its own verb.
         """
         files, left = self._files_behind(path) if erase else ([], ())
+        told, days = self._told_of(path)
         done = self._with_room(lambda: self._forget(path, erase, reason))
+        if days:
+            problems = self.daily.withdraw(days, told)
+            in_git = ["the vault's git history"] if erase and self.vault.history.state() == "own" else []
+            done = replace(done, elsewhere=tuple(dict.fromkeys([*done.elsewhere, *problems, *in_git])))
         if erase:
             self._with_room(self._store.sweep)
             self.vault.erased(files)
-            done = replace(done, elsewhere=(*done.elsewhere, *left))
+            done = replace(done, elsewhere=tuple(dict.fromkeys([*done.elsewhere, *left])))
             self._store.settle_erasure()
             self._drain()
         return done
@@ -458,6 +549,17 @@ class Memory:
         kept = (f"the file {file!r}: take the part out there too",) if file else ()
         in_git = (files or file) and self.vault.history.state() == "own"
         return files, (*kept, "the vault's git history") if in_git else kept
+
+    def _told_of(self, path: str) -> tuple[set[str], list[date]]:
+        """The documents that a path means, and the days whose notes tell of them."""
+        ns = self.namespace
+        if not path.startswith("/") or not self.vault.folder.root.is_dir():
+            return set(), []
+        documents = self._store.documents(ns, below=path.rstrip("/"), limit=1_000_000)
+        node = None if documents else self._store.node(ns, path)
+        if node is not None and (holder := self._store.document_by_id(ns, node.document)) is not None:
+            documents = [holder]
+        return {document.path for document in documents}, self.daily.told_of(documents)
 
     def _forget(self, path: str, erase: bool, reason: str) -> Forgotten:
         if is_record(path):
@@ -526,8 +628,55 @@ class Memory:
     # use and age
 
     def touch(self, path: str, *, reason: str = "") -> dict[str, Any]:
-        """A use of a document, as opening it is: one tier up. Raises NotFound, Refused for what was forgotten."""
-        return self._usages.touch(self.namespace, path, reason=reason)
+        """A use of a document, as opening it is: one tier up. Raises NotFound, Refused for what was forgotten.
+
+        A use of a record such as `facts/3` is one of every document behind it: `touched` names them, the rest is the first's.
+        """
+        if not is_record(path):
+            return self._usages.touch(self.namespace, path, reason=reason)
+        touched = self._usages.touch_behind(self.namespace, path, reason=reason)
+        if not touched:
+            raise NotFound(f"no document stands behind {path!r}: nothing was touched")
+        return {**touched[0], "path": path, "touched": [done["path"] for done in touched]}
+
+    def _use(self, path: str, reason: str) -> None:
+        """A use that comes with another act, which stands whatever becomes of this."""
+        with suppress(MnemicError):  # what was forgotten stays so; a home that cannot be written can be read
+            self.touch(path, reason=reason)
+
+    def _use_file(self, file: str, reason: str) -> None:
+        """A use of the document that a file of the vault holds."""
+        document = self._store.document_by_source(self.namespace, self.vault.source(file))
+        if document is not None:
+            self._use(document.path, reason)
+
+    def _use_named(self, turns: Iterable[Turn]) -> None:
+        """What is named in a conversation of today is used: cards by the user, paths by anyone; once a day each."""
+        today = to_ms(self.clock.now()) - DAY_MS
+        for turn in turns:
+            if turn.role not in ("user", "assistant") or (turn.created_at is not None and turn.created_at < today):
+                continue
+            with suppress(MnemicError):
+                # Cleaning takes longer than looking, and leaves out what memory itself put there.
+                if not self._named(turn, turn.content):
+                    continue
+                for path in self._named(turn, self._intake.cleaned(turn.content)):
+                    if is_record(path) or not self._usages.touched_today(self.namespace, path):
+                        self._use(path, "named" if turn.role == "user" else "cited")
+
+    def _named(self, turn: Turn, text: str) -> list[str]:
+        """What a turn may name: paths, and what the user calls by name."""
+        return [*paths(text), *(self._cards_named(text) if turn.role == "user" else ())]
+
+    def _cards_named(self, text: str) -> Iterable[str]:
+        """The documents of the cards that a text names."""
+        if not self.vault.root.is_dir():
+            return
+        for name in names(text):
+            for file in self.vault.named(key_of(name)):
+                document = self._store.document_by_source(self.namespace, self.vault.source(file))
+                if document is not None and document.kind == "card":
+                    yield document.path
 
     def tier(self, path: str, tier: str, *, reason: str = "") -> dict[str, Any]:
         """`core` keeps a document from fading, `auto` lets its use decide again. Raises BadInput, NotFound."""
@@ -536,7 +685,7 @@ class Memory:
     def decay(self, *, dry_run: bool = False) -> dict[str, Any]:
         """How many documents stand in each tier, and which moved since this was last asked; a dry run notes nothing.
 
-        Tiers follow from use at any moment, so there is nothing else to write.
+        Tiers follow from use at any moment; what is written is the copy of them at the head of cards (`cards`: how many).
         """
         key = f"tiers:{self.namespace}"
         since: dict[str, str] = json.loads(self._store.meta(key) or "{}")
@@ -544,7 +693,19 @@ class Memory:
         stands = {number: tier for number, tier in found.pop("stands").items() if tier != "active"}
         if not dry_run and stands != since:
             self._store.set_meta(key, json.dumps(stands, separators=(",", ":")))
-        return {**found, "dry_run": dry_run}
+        return {**found, "cards": len(self._mark_cards(dry_run)), "dry_run": dry_run}
+
+    def _mark_cards(self, dry_run: bool) -> list[str]:
+        def head(path: str) -> dict[str, Any] | None:
+            document = self._store.document_by_source(self.namespace, self.vault.source(path))
+            if document is None:
+                return None
+            stands = self._usages.standing(self.namespace, document)
+            used = date.fromisoformat(str(iso(stands.last_accessed))[:10])
+            return {"last_accessed": used, "relevance": round(stands.relevance, 2), "tier": stands.tier,
+                    "access_count": stands.access_count}  # fmt: skip
+
+        return mark(self.vault, head, dry_run=dry_run) if self.settings.decay.cards else []
 
     def rotate(self, *, dry_run: bool = False) -> dict[str, Any]:
         """Move documents to the shelf of their age: `{"moved": {"warm", "cold"}, "shrunk"}`. Raises Refused if switched off."""
@@ -588,6 +749,15 @@ class Memory:
             if turning:
                 found["rotate"][name] = space._rotate()["moved"]
         return found
+
+    def tending(self, **parts: Any) -> Tending:
+        """The delayed start task and the timer, for what serves: `with memory.tending(): …`. Each can be switched off."""
+        rotate, decay = self.settings.rotate, self.settings.decay
+        return Tending(
+            lambda starting: self.tend(starting=starting), start_seconds=rotate.start_seconds,
+            every_seconds=3_600 * rotate.every_hours, at_start=rotate.at_start, timer=rotate.timer or decay.timer,
+            failed=self._note_failure, **parts,
+        )  # fmt: skip
 
     # care
 
@@ -748,14 +918,15 @@ class _VaultDoor:
         )  # fmt: skip
         receipt = memory._intake.remember(ns, note)
         if receipt.path is not None:
-            memory._forgetting.restore(ns, receipt.path, reason=GONE, actor="human", origin="human-file")
+            for why in (GONE, BARE):
+                memory._forgetting.restore(ns, receipt.path, reason=why, actor="human", origin="human-file")
         return receipt
 
-    def hide(self, source: str) -> None:
+    def hide(self, source: str, why: str) -> None:
         memory, ns = self._memory, self._memory.namespace
         document = memory._store.document_by_source(ns, source)
         if document is not None and memory._store.row(ns, "visibility", (document.path,)) is None:
-            memory._forgetting.forget(ns, document.path, reason=GONE, actor="human", origin="human-file")
+            memory._forgetting.forget(ns, document.path, reason=why, actor="human", origin="human-file")
 
     def settle(self) -> None:
         self._memory._drain()
@@ -765,6 +936,20 @@ def _documents_in(changes: Iterable[Change]) -> set[int]:
     """The documents whose rows, or whose messages' rows, are changed."""
     ids = {"documents": "id", "messages": "document"}
     return {int((c.after or c.before or {})[ids[c.table]]) for c in changes if c.table in ids}
+
+
+def _kind(text: str) -> str:
+    """What a text is to the rules: the weightiest of what its sentences are."""
+    from mnemic.context.rules import KINDS, lines_of
+
+    return min((line.kind for line in lines_of(text, "user", "")), key=KINDS.index, default="note")
+
+
+def _bytes_of(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{str(file)!r} cannot be read ({error.strerror}): give the files that your agent loads") from None
 
 
 def _vault_folder(settings: Settings) -> Path:

@@ -111,6 +111,8 @@ class DecaySettings(Curve):
 
     timer: bool = True
     """Whether `Memory.tend` looks after it."""
+    cards: bool = True
+    """Whether it writes tier, relevance and last use at the head of cards."""
     types: Mapping[str, Curve] = field(default_factory=dict)
 
     def of(self, kind: str) -> Curve:
@@ -150,6 +152,10 @@ class VaultSettings:
     """own: a repository that mnemic makes; any: commit also into one of yours around it; off."""
     folders: dict[str, str] = field(default_factory=dict)
     """Type of card → its folder, e.g. `contact = "cards/people"`."""
+    daily: bool = True
+    """Whether a sync and a session's start mirror what was captured into the day's note; `mnemic daily` always does."""
+    timezone: str = "UTC"
+    """Whose midnight parts the daily notes, e.g. `Europe/Lisbon`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,7 +262,18 @@ def _section(kind: type[T], values: Any, name: str) -> T:
         raise BadInput(f"mnemic.toml: embed.embedder {values['embedder']!r} is unknown: hashing, onnx or http")
     if name == "vault" and values.get("git", "own") not in ("own", "any", "off"):
         raise BadInput(f"mnemic.toml: vault.git {values['git']!r} is unknown: own, any or off")
+    if name == "vault" and values.get("timezone", "UTC") != "UTC":
+        _check_zone(values["timezone"])
     return kind(**values)
+
+
+def _check_zone(name: str) -> None:
+    from zoneinfo import ZoneInfo
+
+    try:
+        ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        raise BadInput(f"mnemic.toml: vault.timezone {name!r} is unknown here: write e.g. Europe/Lisbon") from None
 
 
 def _decay(values: Any) -> DecaySettings:

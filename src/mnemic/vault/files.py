@@ -148,13 +148,15 @@ class Folder:
         return Read(data, stamp)
 
     def exists(self, path: str) -> bool:
-        """Whether anything bears this name."""
+        """Whether anything bears this name. Raises StoreError where that cannot be told."""
         try:
             with self._parent(path) as (at, name):
                 os.stat(name, dir_fd=at, follow_symlinks=False)
                 return True
         except FileNotFoundError:
             return False
+        except OSError as error:
+            raise StoreError(f"{path!r} cannot be read ({error.strerror}): it was left alone") from error
 
     # writing
 

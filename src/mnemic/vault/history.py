@@ -64,6 +64,32 @@ class History:
         finally:
             repository.close()
 
+    def holding(self, path: str, data: bytes) -> str | None:
+        """The id of the latest commit, if a file stands there with just these bytes."""
+        from dulwich.objects import Blob
+
+        state = self.state()
+        if state in ("off", "none") or (state == "foreign" and self.mode != "any"):
+            return None
+        repository = self._opened(state)
+        try:
+            head = _parent(repository)
+            if head is None:
+                return None
+            name = self._prefix(repository) + os.fsencode(path)
+            try:
+                _, found = repository[repository[head].tree].lookup_path(repository.__getitem__, name)
+            except KeyError:
+                return None
+            return str(head.decode()) if found == Blob.from_string(data).id else None
+        finally:
+            repository.close()
+
+    def _prefix(self, repository: Any) -> bytes:
+        """Where the vault lies in the repository."""
+        below = os.fsencode(os.path.relpath(self.root, repository.path)).replace(b"\\", b"/")
+        return b"" if below == b"." else below + b"/"
+
     def _opened(self, state: str) -> Any:
         from dulwich.repo import Repo
 
@@ -86,8 +112,7 @@ class History:
         its objects, and what the index then lacks the repetition of the commit puts there."""
         from dulwich.objects import Blob, Commit
 
-        below = os.fsencode(os.path.relpath(self.root, repository.path)).replace(b"\\", b"/")
-        prefix = b"" if below == b"." else below + b"/"
+        prefix = self._prefix(repository)
         blobs: list[Any] = []
         files: dict[bytes, tuple[os.stat_result, Any] | None] = {}
         for path in paths:

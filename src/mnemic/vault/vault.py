@@ -13,7 +13,7 @@ import fcntl
 import os
 import posixpath
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,13 +22,14 @@ from typing import Any, Protocol
 
 from mnemic.clock import Clock, to_ms
 from mnemic.errors import BadInput, Conflict, MnemicError, NotFound, Refused
+from mnemic.lifecycle.usage import hidden_by
 from mnemic.models.document import Document
 from mnemic.models.event import Origin
 from mnemic.models.receipt import Receipt
 from mnemic.settings import VaultSettings
 from mnemic.store import Store, VaultFile
 from mnemic.text.tree import slug
-from mnemic.vault import frontmatter, moc
+from mnemic.vault import daybook, frontmatter, moc
 from mnemic.vault.files import Busy, Disk, Edit, Folder, Read, Stamp, contained, sha256
 from mnemic.vault.history import History
 from mnemic.vault.links import Graph, Link, key_of, leads, led, links, resolve, rewritten, stem, written
@@ -37,6 +38,8 @@ from mnemic.vault.scan import Listing, scan
 
 GONE = "its file was deleted from the vault"
 """Why a document is hidden whose file is gone; the file's return shows it again."""
+BARE = "its file holds no text of a person's any more"
+"""Why a document is hidden whose file holds only what mnemic wrote; a person's text shows it again."""
 OWN_FOLDERS = ("articles", "talk", "cards", "daily", "moc", "meta")
 KINDS = {"articles": "article", "talk": "talk", "cards": "card", "daily": "daily", "moc": "moc", "meta": "meta"}
 SCHEME = "vault:"
@@ -72,8 +75,8 @@ class Door(Protocol):
 
     def take(self, page: Page) -> Receipt: ...
 
-    def hide(self, source: str) -> None:
-        """The file of this source is gone."""
+    def hide(self, source: str, why: str) -> None:
+        """The file of this source is gone, or bare."""
         ...
 
     def settle(self) -> None:
@@ -95,6 +98,8 @@ class Report:
     """Gone, but so many at once that nothing was forgotten: `--accept-deletions`."""
     conflicts: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    mirrored: list[str] = field(default_factory=list)
+    """Daily notes into which what was captured since was written."""
     unchanged: int = 0
     commit: str | None = None
     dry_run: bool = False
@@ -115,6 +120,8 @@ class Vault:
         self.settings = settings
         self.history = History(root, settings.git)
         self.git_problem: str | None = None
+        self.mirror: Callable[[int], list[str]] | None = None
+        """Brings the daily notes up to date after a sync; returns those that it changed."""
 
     # syncing
 
@@ -124,7 +131,14 @@ class Vault:
             return self._synced(scan(self.root), 0, True, accept_deletions)
         with self.alone() as tick:
             self.finish_renames()
-            return self._synced(scan(self.root), tick, False, accept_deletions)
+            report = self._synced(scan(self.root), tick, False, accept_deletions)
+            if self.mirror is not None:
+                report.mirrored = self.mirror(tick)
+            return report
+
+    def look(self, tick: int) -> Report:
+        """`sync` for one who is alone already: without what follows from it."""
+        return self._synced(scan(self.root), tick, False, False)
 
     def _synced(self, listing: Listing, tick: int, dry_run: bool, accept: bool) -> Report:
         report = Report(skipped=dict(listing.skipped), conflicts=sorted(listing.copies), dry_run=dry_run)
@@ -157,7 +171,7 @@ class Vault:
             if row.path in held:
                 report.held.append(row.path)
             elif row.state == "kept":
-                self._door.hide(self.source(row.path))
+                self._door.hide(self.source(row.path), GONE)
                 batch.put(replace(row, state="gone", committed=0), links=())
                 report.deleted.append(row.path)
             else:
@@ -221,7 +235,7 @@ class Vault:
             batch.put(replace(before, mtime_ns=fresh.mtime_ns, ctime_ns=fresh.ctime_ns, size=fresh.size, inode=fresh.inode))
             report.unchanged += 1
             if before.state == "empty" and _seen_before(before, found):
-                self._door.hide(self.source(path))
+                self._door.hide(self.source(path), GONE)
                 batch.put(replace(fresh, state="refused", why="it is empty"), links=())
                 report.deleted.append(path)
             return
@@ -248,16 +262,20 @@ class Vault:
         self, path: str, text: str, head: Mapping[str, Any], found: Read, row: VaultFile, was: str | None
     ) -> str | None:
         """Give a text to memory; why that was refused, if so."""
-        if row.kind == "moc":
-            text = moc.own_text(text.encode()).decode()
-            if not any(line.strip() and not line.startswith("#") for line in text.splitlines()):
-                self._door.hide(self.source(path))
+        data, at = found.data, found.stamp.mtime_ns // 1_000_000
+        if row.kind in ("moc", "daily"):
+            data = (moc if row.kind == "moc" else daybook).own_text(data)
+            text = data.decode("utf-8-sig", "replace")
+            if not _says_something(data):
+                self._door.hide(self.source(path), BARE)
                 return None
-        else:
-            text = page_text(head, found.data, text)
+        if row.kind != "moc":
+            text = page_text(head, data, text)
+        if row.kind == "daily" and (day := daybook.day_of(path)):
+            at = daybook.span(day, self.settings.timezone)[0]
         page = Page(
             text=text, title=stem(path).rpartition("/")[2], kind=row.kind, path=document_path(path),
-            source=self.source(path), at=found.stamp.mtime_ns // 1_000_000, origin=row.origin,  # type: ignore[arg-type]
+            source=self.source(path), at=at, origin=row.origin,  # type: ignore[arg-type]
             was=self.source(was) if was else None,
         )  # fmt: skip
         try:
@@ -280,21 +298,28 @@ class Vault:
 
     # writing
 
-    def write(self, path: str, data: bytes, origin: Origin) -> None:
+    def write(self, path: str, data: bytes, origin: Origin, message: str = "card new") -> None:
         """Make a new file and take it in. Raises Conflict if one is there."""
         with self.alone() as tick:
-            if self.folder.exists(path):
-                raise Conflict(f"{path!r} is there already: choose another title, or edit it")
-            before = self._store.vault_file(self._ns, path)
-            intent = before or VaultFile(path, key_of(path), "writing", 0, 0, -1, 0, "", "", origin, kind_of(path),
-                                         "", "", "", 0, "")  # fmt: skip
-            state = "writing" if before is None or before.state == "gone" else before.state
-            self._note(replace(intent, intent=sha256(data), origin=origin, state=state))
-            self.folder.create(path, data)
-            self.read_back([path], tick, "card new")
+            self.create(path, data, origin)
+            self.read_back([path], tick, message)
 
-    def revise(self, path: str, edit: Edit, message: str) -> None:
-        """Edit a file in place and take it in. Raises Refused if that changes what a History says already."""
+    def create(self, path: str, data: bytes, origin: Origin) -> None:
+        """Make a new file. Raises Conflict if one is there."""
+        if self.folder.exists(path):
+            raise Conflict(f"{path!r} is there already: choose another title, or edit it")
+        before = self._store.vault_file(self._ns, path)
+        intent = before or VaultFile(path, key_of(path), "writing", 0, 0, -1, 0, "", "", origin, kind_of(path),
+                                     "", "", "", 0, "")  # fmt: skip
+        state = "writing" if before is None or before.state == "gone" else before.state
+        self._note(replace(intent, intent=sha256(data), origin=origin, state=state))
+        self.folder.create(path, data)
+
+    def revise(self, path: str, edit: Edit, message: str, by: Origin | None = None) -> None:
+        """Edit a file in place and take it in; with `by`, as a text that is wholly theirs.
+
+        Raises Refused if that changes what a History says already.
+        """
 
         def checked(data: bytes) -> bytes:
             result = edit(data)
@@ -303,11 +328,11 @@ class Vault:
             return result
 
         with self.alone() as tick:
-            self._catch_up(path, tick)
-            self.change(path, checked)
+            self.catch_up(path, tick)
+            self.change(path, checked, by)
             self.read_back([path], tick, message)
 
-    def _catch_up(self, path: str, tick: int) -> None:
+    def catch_up(self, path: str, tick: int) -> None:
         """Take in what a person left in a file before it is edited: what is ours and what is theirs stay apart."""
         found, row = self.folder.read(path), self._store.vault_file(self._ns, path)
         if row is None or row.digest != found.digest:
@@ -321,19 +346,29 @@ class Vault:
         """The files that bear a name."""
         return self._store.vault_named(self._ns, key)
 
+    def origin_of(self, path: str) -> Origin:
+        """Whose text a file holds, as the last sync knew it."""
+        row = self._store.vault_file(self._ns, path)
+        return row.origin if row else "human-file"  # type: ignore[return-value]
+
+    def hidden(self, path: str) -> bool:
+        """Whether the document of a file was forgotten."""
+        found = self._store.document_by_source(self._ns, self.source(path))
+        return found is not None and hidden_by(found.path, self._store.forgotten(self._ns)) is not None
+
     def file_at(self, document: str) -> str | None:
         """The file of a document."""
         found = self._store.document(self._ns, document)
         return self.file_of(found) if found else None
 
-    def change(self, path: str, edit: Edit) -> None:
-        """Edit a file in place, on top of whatever a person left there."""
+    def change(self, path: str, edit: Edit, by: Origin | None = None) -> None:
+        """Edit a file in place, on top of whatever a person left there; what it is then is theirs, or of `by`."""
 
         def about(was: str, digest: str) -> None:
             row = self._store.vault_file(self._ns, path)
             if row is not None:
-                origin = row.origin if was == row.digest else "human-file"
-                self._note(replace(row, intent=digest, origin=origin))
+                origin = row.origin if row.digest == was else "human-file"
+                self._note(replace(row, intent=digest, origin=by or origin))
 
         self.folder.update(path, edit, about)
 
@@ -381,7 +416,7 @@ class Vault:
             if self.folder.exists(path):
                 self.change(path, follow.own)
                 self.folder.move(path, to)
-            tick = self._tick()
+            tick = self.tick()
             report, batch = Report(), _Batch(self._store, self._ns)
             known = {row.path: row for name_ in (path, to) if (row := self._store.vault_file(self._ns, name_))}
             moving = path in known and known[path].state == "kept"
@@ -558,11 +593,12 @@ class Vault:
         descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield self._tick()
+            yield self.tick()
         finally:
             os.close(descriptor)
 
-    def _tick(self) -> int:
+    def tick(self) -> int:
+        """The file system's own time, in ns."""
         os.utime(self._lock)
         return os.stat(self._lock).st_mtime_ns
 
@@ -640,6 +676,15 @@ def page_text(head: Mapping[str, Any], data: bytes, text: str) -> str:
     if not lines:
         return text if not head else _body(data)
     return "\n".join(lines) + "\n\n" + _body(data)
+
+
+def _says_something(data: bytes) -> bool:
+    """Whether there is more in a note than headings."""
+    try:
+        text = _body(data)
+    except BadInput:
+        text = data.decode("utf-8", "replace")
+    return any(line.strip() and not line.startswith("#") for line in text.splitlines())
 
 
 def _body(data: bytes) -> str:
