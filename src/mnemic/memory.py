@@ -31,6 +31,7 @@ from mnemic.knowledge.erasure import Erasure, is_record
 from mnemic.knowledge.experiences import Experiences
 from mnemic.knowledge.extract import Extractor
 from mnemic.knowledge.facts import Facts
+from mnemic.knowledge.origin import actor, must_be_human
 from mnemic.knowledge.placing import Placing
 from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
@@ -165,7 +166,8 @@ class Memory:
             raise BadInput(f"importance {importance!r} must lie between 0 and 1")
         note = Note(
             text=text, title=title, kind=kind, context=context, at=None if at is None else to_ms(at),
-            importance=importance, source=source, origin=origin, op_id=op_id, allow_erased=allow_erased,
+            importance=importance, source=source, origin=origin, actor=actor(origin), op_id=op_id,
+            allow_erased=allow_erased,
         )  # fmt: skip
         receipt = self._intake.remember(self.namespace, note)
         return self._indexed(receipt) if index else receipt
@@ -247,14 +249,10 @@ class Memory:
     def _frame(self, answer: Answer) -> str:
         from mnemic.text import frame as frames
 
-        items = [
-            frames.Item(path=hit.path, text=f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text,
-                        date=iso(hit.created_at) or "", origin=hit.origin, title=hit.title, kind=hit.kind)
-            for hit in answer.hits
-        ]  # fmt: skip
+        items = [frames.recalled(hit) for hit in answer.hits]
         return frames.render(items, self.ids.token(8), max_chars=FRAME_CHARS) if items else ""
 
-    def show(self, path: str, *, touch: bool = True) -> dict[str, Any]:
+    def show(self, path: str, *, touch: bool = True, channel: Origin = "user") -> dict[str, Any]:
         """A document or a node with its source text, neighbours and history. Opening it is a use: it is touched.
 
         Raises NotFound, and Damaged where a text is not what was recorded.
@@ -263,7 +261,7 @@ class Memory:
             document, page = self._page(path)
         if touch:
             with suppress(MnemicError):  # what was forgotten stays so; a home that cannot be written can be read
-                self._usages.touch(self.namespace, path, reason="opened")
+                self._usages.touch(self.namespace, path, actor=actor(channel), reason="opened")
         return {**page, **self._usages.standing(self.namespace, document).json()}
 
     def _page(self, path: str) -> tuple[Document, dict[str, Any]]:
@@ -496,15 +494,17 @@ class Memory:
 
     # forgetting
 
-    def forget(self, path: str, *, erase: bool = False, reason: str = "") -> Forgotten:
+    def forget(self, path: str, *, erase: bool = False, reason: str = "", channel: Origin = "user") -> Forgotten:
         """Hide a path from recall, or erase it for good; both work on a full disk. Raises NotFound.
 
-        What is known can be erased too: `diary/1`, `facts/3`, `concerns/2`, `experiences/ID`. It is not hidden but
-        deleted, by its own verb.
+        Only a person may erase. What is known can be erased too: `diary/1`, `facts/3`, `concerns/2`, `experiences/ID`.
+        It is not hidden but deleted, by its own verb.
         """
+        if erase:
+            must_be_human(channel, "erase for good")
         files, left = self._files_behind(path) if erase else ([], ())
         told, days = self._told_of(path)
-        done = self._with_room(lambda: self._forget(path, erase, reason))
+        done = self._with_room(lambda: self._forget(path, erase, reason, channel))
         if days:
             problems = self.daily.withdraw(days, told)
             in_git = ["the vault's git history"] if erase and self.vault.history.state() == "own" else []
@@ -549,13 +549,14 @@ class Memory:
             documents = [holder]
         return {document.path for document in documents}, self.daily.told_of(documents)
 
-    def _forget(self, path: str, erase: bool, reason: str) -> Forgotten:
+    def _forget(self, path: str, erase: bool, reason: str, channel: Origin) -> Forgotten:
         if is_record(path):
             if not erase:
                 raise Refused(f"{path!r} is not hidden: delete it by its own verb, or erase it with --erase")
             return self._erasure.erase(path, reason=reason)
-        act = self._forgetting.erase if erase else self._forgetting.forget
-        return act(self.namespace, path, reason=reason)
+        if erase:
+            return self._forgetting.erase(self.namespace, path, reason=reason)
+        return self._forgetting.forget(self.namespace, path, reason=reason, actor=actor(channel), origin=channel)
 
     # the ledger
 
@@ -615,9 +616,9 @@ class Memory:
 
     # use and age
 
-    def touch(self, path: str, *, reason: str = "") -> dict[str, Any]:
+    def touch(self, path: str, *, reason: str = "", channel: Origin = "user") -> dict[str, Any]:
         """A use of a document, as opening it is: one tier up. Raises NotFound, Refused for what was forgotten."""
-        return self._usages.touch(self.namespace, path, reason=reason)
+        return self._usages.touch(self.namespace, path, actor=actor(channel), reason=reason)
 
     def tier(self, path: str, tier: str, *, reason: str = "") -> dict[str, Any]:
         """`core` keeps a document from fading, `auto` lets its use decide again. Raises BadInput, NotFound."""
