@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting
+from mnemic.capture.graph import Graph
 from mnemic.capture.intake import session_slug
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_embedder, open_reranker
@@ -118,6 +119,7 @@ class Memory:
         self.cards = Cards(self.vault, self.clock)
         self.daily = Daily(self.vault, self._store, self._usages, self.clock, self.namespace, settings.decay)
         self.state = State(self.vault)
+        self.graph = Graph(self._store, self._intake, self._forgetting, self.namespace, settle=self._drain, redact=redact)
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 

@@ -10,6 +10,7 @@ import binascii
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from mnemic.errors import BadInput
@@ -53,16 +54,33 @@ def budget(arguments: Mapping[str, Any]) -> int:
     return int(arguments.get("max_tokens", TOKENS)) - RESERVE
 
 
-def fitting(items: Sequence[frames.Item], tokens: int) -> tuple[list[frames.Item], int]:
-    """The first items that fit, and how many of the given those are; the first always, cut to what fits."""
+def fitting(items: Sequence[frames.Item], tokens: int, each: int = 0) -> tuple[list[frames.Item], int]:
+    """The first items that fit, and how many those are; the first always, cut to what fits. `each` is what an item
+    costs besides."""
     kept: list[frames.Item] = []
     for item in items:
-        cost = cost_of(item)
+        cost = cost_of(item) + each
         if cost > tokens and kept:
             break
-        kept.append(item if cost <= tokens else shortened(item, tokens))
+        kept.append(item if cost <= tokens else shortened(item, tokens - each))
         tokens -= cost
     return kept, len(kept)
+
+
+def prefix(rows: Sequence[T], tokens: int) -> list[T]:
+    """The first rows that fit."""
+    kept: list[T] = []
+    for row in rows:
+        tokens -= cost_of_data(row)
+        if tokens < 0:
+            break
+        kept.append(row)
+    return kept
+
+
+def cost_of_data(data: Any) -> int:
+    """Estimated tokens of structured data."""
+    return estimate(json.dumps(data, ensure_ascii=False), PROFILE)
 
 
 def cost_of(item: frames.Item) -> int:
@@ -73,25 +91,17 @@ def cost_of(item: frames.Item) -> int:
 
 def shortened(item: frames.Item, tokens: int) -> frames.Item:
     """The item with as much of its text as fits, and a mark where it was cut."""
-    from dataclasses import replace
-
     size = room(item, tokens)
     return replace(item, text=item.text[:size] + "…") if size < len(item.text) else item
 
 
 def room(item: frames.Item, tokens: int) -> int:
     """How many characters of its text fit, at least 100."""
-    left = max(tokens - cost_of(_without_text(item)) - 2, 1)
+    left = max(tokens - cost_of(replace(item, text="")) - 2, 1)
     size = min(len(item.text), left * 4)
     while size > 100 and estimate(frames.escaped(item.text[:size]), PROFILE) > left:
         size = size * 4 // 5
     return max(size, 100)
-
-
-def _without_text(item: frames.Item) -> frames.Item:
-    from dataclasses import replace
-
-    return replace(item, text="")
 
 
 def _mark(tool: str, arguments: Mapping[str, Any]) -> str:

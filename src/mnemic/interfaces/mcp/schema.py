@@ -82,8 +82,9 @@ def _bounds(least: int | None, most: int | None) -> Schema:
 
 
 def _check(schema: Schema, value: Any, where: str) -> None:
-    kind = schema["type"]
-    if not isinstance(value, KINDS[kind]) or (isinstance(value, bool) and kind != "boolean"):
+    kind: str = schema["type"]
+    fits: bool = isinstance(value, KINDS[kind])
+    if not fits or (isinstance(value, bool) and kind != "boolean"):
         raise BadInput(f"{where}: {_short(value)} is not {_called(kind)}: {schema.get('description') or 'give one'}")
     if "enum" in schema and value not in schema["enum"]:
         raise BadInput(f"{where}: {_short(value)} is unknown: use {', '.join(schema['enum'])}")

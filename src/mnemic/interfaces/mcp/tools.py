@@ -7,7 +7,7 @@ words in which somebody would look for it. Text out of memory always stands in i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mnemic.interfaces.mcp import pages
@@ -38,6 +38,8 @@ class Reply:
 
     @property
     def structured(self) -> Row:
+        if self.text is not None:
+            return dict(self.data)
         return {**({"memory": self.frame} if self.frame else {}), **without_nulls(self.data)}
 
 
@@ -100,9 +102,15 @@ def _framed(memory: Memory, items: Sequence[frames.Item], heading: str | None = 
     return frames.render(items, memory.ids.token(8), heading=heading) if items else ""
 
 
-def _paged(memory: Memory, tool: str, given: Row, begin: int, items: Sequence[frames.Item], more: bool = False, **data: Any) -> Reply:
-    """As many of the items as fit, which begin at place `begin`; `more` says whether others follow them."""
-    shown, count = pages.fitting(items, pages.budget(given))
+def _paged(
+    memory: Memory, tool: str, given: Row, begin: int, items: Sequence[frames.Item], more: bool = False, each: int = 0,
+    **data: Any,
+) -> Reply:  # fmt: skip
+    """As many of the items as fit, which begin at place `begin`; `more` says whether others follow them.
+
+    `each` is what stands beside every item costs in tokens.
+    """
+    shown, count = pages.fitting(items, pages.budget(given) - pages.cost_of_data(without_nulls(data)), each)
     rest = more or count < len(items)
     following = pages.after(tool, given, begin + count) if rest and count else None
     return Reply({"count": count, **data, "next": following}, _framed(memory, shown))
@@ -136,12 +144,13 @@ def _recall(memory: Memory, given: Row) -> Reply:
     budget = Budget(nodes=most + 1, chars=(most + 1) * settings.node_chars, node_chars=settings.node_chars)
     answer = memory.recall(given["query"], scope=scope, budget=budget, mode=given.get("mode"), why_not=given.get("why_not", ()))
     hits = answer.hits[begin:most]
-    signals = {hit.path: hit.json()["signals"] for hit in hits} if given.get("explain") else None
+    signals = [hit.json()["signals"] for hit in hits] if given.get("explain") else []
     why = {item.path: f"{item.stage}: {item.detail}" for item in answer.why_not} or None
-    return _paged(
+    reply = _paged(
         memory, "recall", given, begin, [frames.recalled(hit) for hit in hits], len(answer.hits) > most,
-        reason=answer.reason, degraded=list(answer.degraded), why_not=why, signals=signals,
+        max(map(pages.cost_of_data, signals), default=0), reason=answer.reason, degraded=list(answer.degraded), why_not=why,
     )  # fmt: skip
+    return replace(reply, data={**reply.data, "signals": signals[: reply.data["count"]]})
 
 
 def _open(memory: Memory, given: Row) -> Reply:
@@ -149,17 +158,22 @@ def _open(memory: Memory, given: Row) -> Reply:
     page = memory.show(given["path"], channel=CHANNEL)
     body = page["text"][begin:]
     item = frames.Item(page["path"], body, page["created_at"] or "", page["origin"], page["title"], page["kind"])
-    size = pages.room(item, pages.budget(given))
-    rest = len(body) > size
-    shown = frames.Item(item.path, body[:size], item.date, item.origin, item.title, item.kind)
-    children = page["children"]
+    left = pages.budget(given)
+    children = pages.prefix(page["children"], left // 4) if not begin else []
     data = {
         "document": page["document"] if page["document"] != page["path"] else None, "session": page["session"],
         "tier": page["tier"], "importance": page["importance"], "forgotten": page["forgotten"] or None,
-        "children": children[:30] if not begin else None, "more_children": max(0, len(children) - 30) or None,
-        "chars": len(page["text"]), "next": pages.after("open", given, begin + size) if rest else None,
+        "children": children, "more_children": len(page["children"]) - len(children) if not begin else None,
+        "chars": len(page["text"]),
     }  # fmt: skip
-    return Reply(data, _framed(memory, [shown]))
+    return _portion(memory, "open", given, begin, item, left, data)
+
+
+def _portion(memory: Memory, tool: str, given: Row, begin: int, item: frames.Item, left: int, data: Row) -> Reply:
+    """As much of an item's text as fits, which begins at character `begin` of the whole."""
+    size = pages.room(item, left - pages.cost_of_data(without_nulls(data)))
+    following = pages.after(tool, given, begin + size) if size < len(item.text) else None
+    return Reply({**data, "next": following}, _framed(memory, [replace(item, text=item.text[:size])]))
 
 
 def _browse(memory: Memory, given: Row) -> Reply:
@@ -199,16 +213,21 @@ def _diary(memory: Memory, given: Row) -> Reply:
 def _diary_entries(memory: Memory, given: Row) -> Reply:
     begin, limit = pages.start("diary_entries", given), given.get("limit", 20)
     wanted = begin + limit + 1
-    rows = memory.diary.list(pending=given.get("pending", False), kind=given.get("kind"), session=given.get("session"), limit=wanted)
+    asked = {name: given[name] for name in ("pending", "kind", "session") if name in given}
+    rows = memory.diary.list(**asked, limit=wanted)
     rows.reverse()
     return _paged(memory, "diary_entries", given, begin, _entries(rows[begin : begin + limit]), len(rows) == wanted)
 
 
 def _extract(memory: Memory, given: Row) -> Reply:
-    data = {name: given[name] for name in ("proposals", "concerns", "summary") if name in given}
+    data: Row = {name: given[name] for name in ("proposals", "concerns", "summary") if name in given}
     done = memory.extract(data, context=given.get("context", ""), channel=CHANNEL, op_id=given.get("op_id"))
     receipts = [without_nulls(item) for item in done["receipts"]]
-    return Reply({**done, "receipts": receipts}, refused=done["status"] == "rejected")
+    if pages.cost_of_data(receipts) > pages.MOST_TOKENS:  # what was stored is in the ledger, what was not must be seen
+        receipts = [item for item in receipts if item["status"] != "stored"]
+    shown = pages.prefix(receipts, pages.MOST_TOKENS)
+    omitted = len(done["receipts"]) - len(shown) or None
+    return Reply({**done, "receipts": shown, "receipts_omitted": omitted}, refused=done["status"] == "rejected")
 
 
 def _profile(memory: Memory, given: Row) -> Reply:
@@ -222,6 +241,8 @@ def _profile(memory: Memory, given: Row) -> Reply:
 
 
 def _recall_experience(memory: Memory, given: Row) -> Reply:
+    from mnemic.knowledge.experience_recall import HEADING
+
     found = memory.experiences.recall(
         given["situation"], k=given.get("limit"), deep=given.get("deep", False), context=given.get("context", ""),
         max_tokens=pages.budget(given), frame=True,
@@ -229,7 +250,9 @@ def _recall_experience(memory: Memory, given: Row) -> Reply:
     ids = [f"{item.experience['id']}@{item.experience['revision']}" for item in (*found.items, *found.candidate_trials)]
     data = {"ids": ids, "reason": found.reason, "omitted": found.omitted or None,
             "consolidation_due": found.consolidation_due or None, "degraded": list(found.degraded)}  # fmt: skip
-    return Reply(data, found.frame or "")
+    items = frames.parse(found.frame) if found.frame else []
+    kept, _ = pages.fitting(items, pages.budget(given) - pages.cost_of_data(without_nulls(data)))
+    return Reply(data, _framed(memory, kept, HEADING))
 
 
 def _outcome(row: Row) -> Reply:
@@ -274,7 +297,8 @@ def _forget(memory: Memory, given: Row) -> Reply:
 def _cards(memory: Memory, given: Row) -> Reply:
     begin, limit = pages.start("cards", given), given.get("limit", 50)
     rows = memory.cards.list(type=given.get("type"), status=given.get("status"))
-    items = [frames.Item(row["path"], row["description"], "", "", row["title"], row["type"]) for row in rows[begin : begin + limit]]
+    shown = rows[begin : begin + limit]
+    items = [frames.Item(row["path"], row["description"], "", "", row["title"], row["type"]) for row in shown]
     return _paged(memory, "cards", given, begin, items, len(rows) > begin + limit, total=len(rows))
 
 
@@ -284,10 +308,7 @@ def _card(memory: Memory, given: Row) -> Reply:
     head = "\n".join(f"{name}: {value}" for name, value in page["frontmatter"].items())
     whole = f"{head}\n\n{page['body']}"
     item = frames.Item(page["path"], whole[begin:], "", "", kind="card")
-    size = pages.room(item, pages.budget(given))
-    rest = begin + size < len(whole)
-    shown = frames.Item(item.path, whole[begin : begin + size], "", "", kind="card")
-    return Reply({"next": pages.after("card", given, begin + size) if rest else None}, _framed(memory, [shown]))
+    return _portion(memory, "card", given, begin, item, pages.budget(given), {"chars": len(whole)})
 
 
 def _new_card(memory: Memory, given: Row) -> Reply:
@@ -328,7 +349,8 @@ TOOLS = (
         schema=record(
             required=("query",), query=text("The question, in words; “quotes” for a phrase.", most=8_000),
             limit=number("At most so many.", least=1, most=50), mode=text("deep also asks what has faded.", choices=MODES),
-            within=text("Only below this path.", most=2_000), kinds=texts("Only these kinds: message, section, note, exchange, card, …"),
+            within=text("Only below this path.", most=2_000),
+            kinds=texts("Only these kinds: message, section, note, exchange, card, …"),
             since=text(f"From this time on, {WHEN}."), until=text(f"Before this time, {WHEN}."),
             as_of=text(f"What was known at this time, {WHEN}."), context=CONTEXT,
             explain=flag("Also the signals of every hit."), why_not=texts("Paths of which to tell why they are missing."),
@@ -346,7 +368,8 @@ TOOLS = (
         about="List what is stored in memory below a path, like a folder tree: sessions, notes, files, cards and the sections in"
               " them. Use it to look around when you do not know what to search for.",
         schema=record(
-            path=text("Where to look; the top if not given.", most=2_000), depth=number("Levels; 2 if not given.", least=1, most=8),
+            path=text("Where to look; the top if not given.", most=2_000),
+            depth=number("Levels; 2 if not given.", least=1, most=8),
             max_tokens=MAX_TOKENS, cursor=CURSOR,
         ),
     ),
@@ -363,8 +386,8 @@ TOOLS = (
     ),
     Tool(
         name="diary_entries", title="Read the diary about the user", reads=True, output=record(extra=True), call=_diary_entries,
-        about="List diary entries about the user, newest first: with `pending` only those that no facts were drawn from yet, whose"
-              " ids `extract` cites.",
+        about="List diary entries about the user, newest first: with `pending` only those that no facts were drawn from yet,"
+              " whose ids `extract` cites.",
         schema=record(
             pending=flag("Only what was not extracted yet."), kind=text("Only of this kind.", choices=DIARY_KINDS),
             session=text("Only of this conversation.", most=200), limit=number("20 if not given.", least=1, most=200),
@@ -395,14 +418,14 @@ TOOLS = (
     ),
     Tool(
         name="profile", title="Who the user is", reads=True, output=record(extra=True), call=_profile,
-        about="What is known about the user: identity, preferences, habits, how they like to be addressed, and what they have open."
+        about="What is known about the user: identity, preferences, habits, how they like to be addressed, what they have open."
               " Read it at the start of a conversation. What is marked unconfirmed nobody but the assistant said.",
         schema=record(context=CONTEXT, max_tokens=MAX_TOKENS),
     ),
     Tool(
         name="recall_experience", title="Recall what worked", reads=True, output=record(extra=True), call=_recall_experience,
-        about="Before a task: lessons learned from earlier work in situations like this one, what worked and what failed, with how"
-              " far to trust each (direct, reference, clue, trial). Report with `report` how following one went.",
+        about="Before a task: lessons learned from earlier work in situations like this one, what worked and what failed, with"
+              " how far to trust each (direct, reference, clue, trial). Report with `report` how following one went.",
         schema=record(
             required=("situation",), situation=text("What is to be done, and where.", most=8_000),
             limit=number("At most so many.", least=1, most=50), deep=flag("Also ask the archive."), context=CONTEXT,
@@ -414,23 +437,26 @@ TOOLS = (
         about="After hard work: record how a kind of task is done, or which dead end to avoid, with its evidence. It starts as a"
               " candidate and earns trust from reported outcomes. Never a fact about the user.",
         schema=record(
-            extra=True, required=("kind", "family", "gist"), kind=text("What works, or what fails.", choices=("positive", "negative")),
+            extra=True, required=("kind", "family", "gist"),
+            kind=text("What works, or what fails.", choices=("positive", "negative")),
             family=text("The kind of task, e.g. site-deploy.", most=200), gist=text("The lesson in one sentence."),
             situation=texts("When it applies."), path=texts("The steps."), reasoning=text("Why it works."),
             limits=texts("When it does not apply."), failure_reason=text("Of a negative one: why it fails."),
-            evidence=record("What shows it, e.g. {\"note\": …}.", extra=True), complexity=record("What it took.", extra=True), context=CONTEXT,
+            evidence=record("What shows it, e.g. {\"note\": …}.", extra=True),
+            complexity=record("What it took: {\"tokens\", \"steps\", \"had_failure\"}.", extra=True), context=CONTEXT,
         ),
     ),
     Tool(
         name="report", title="Report how an experience went", output=DONE, call=_report,
-        about="Report the outcome after following a recalled experience: success or fail, and what was to blame. Trust in it grows"
-              " or shrinks by this. Report every use once.",
+        about="Report the outcome after following a recalled experience: success or fail, and what was to blame. Trust in it"
+              " grows or shrinks by this. Report every use once.",
         schema=record(
             required=("id", "outcome"), id=text("As recall_experience shows it, e.g. 4f2a or 4f2a@2.", most=200),
             outcome=text("How it went.", choices=("success", "fail")),
             attribution=text("Of a failure: what was to blame.", choices=("experience", "environment", "unrelated", "unknown")),
             evidence=text("What was seen.", most=20_000), tokens_used=number("Tokens it took.", least=0),
-            tokens_saved=number("Tokens it saved.", least=0), dedupe_key=text("The same key counts once, e.g. the session.", most=200),
+            tokens_saved=number("Tokens it saved.", least=0),
+            dedupe_key=text("The same key counts once, e.g. the session.", most=200),
         ),
     ),
     Tool(
@@ -449,8 +475,8 @@ TOOLS = (
     ),
     Tool(
         name="forget", title="Forget a memory", destroys=True, repeats=True, output=DONE, call=_forget,
-        about="Hide a memory, or a whole folder, from recall because it is wrong, outdated or the user asks to forget it. Nothing is"
-              " deleted and it can be undone; only a person can erase for good, on the command line.",
+        about="Hide a memory, or a whole folder, from recall because it is wrong, outdated or the user asks to forget it. Nothing"
+              " is deleted and it can be undone; only a person can erase for good, on the command line.",
         schema=record(
             required=("path", "reason"), path=PATH, reason=REASON, erase=flag("Refused here: only a person erases for good."),
         ),
