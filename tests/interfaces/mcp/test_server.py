@@ -26,10 +26,10 @@ NOTE = "Ada prefers the window seat."
 ARGUMENTS: dict[str, dict[str, Any]] = {
     "remember": {"text": NOTE}, "recall": {"query": "window seat"}, "open": {"path": "/notes/ada-prefers-the-window-seat"},
     "browse": {}, "diary": {"text": "I moved.", "kind": "said"}, "diary_entries": {"pending": True},
-    "extract": {"concerns": [{"action": "new", "title": "A move", "background": "moved", "kind": "todo", "source_diary_ids": [1]}]},
+    "extract": {"concerns": [{"action": "new", "title": "A move", "background": "moved", "source_diary_ids": [1]}]},
     "profile": {}, "recall_experience": {"situation": "deploying"},
     "record_experience": {"kind": "positive", "family": "deploy", "gist": "Build first", "situation": "deploying",
-                          "path": "1. build", "reasoning": "else it is empty", "evidence": {"note": "it passed after two failures"},
+                          "path": "1. build", "reasoning": "else it is empty", "evidence": {"note": "passed after two failures"},
                           "complexity": {"tokens": 9000, "steps": 8, "had_failure": True}},
     "report": {"id": "ID", "outcome": "success"}, "revise": {"id": "ID", "reason": "wrong", "gist": "Build twice"},
     "touch": {"path": "/notes/ada-prefers-the-window-seat"}, "new_card": {"title": "Ada", "type": "contact"},

@@ -88,7 +88,7 @@ def app(
         enable_dns_rebinding_protection=True, allowed_hosts=list(hosts), allowed_origins=allowed
     )
     made = server(memory, box)
-    return made.streamable_http_app(streamable_http_path=path, stateless_http=True, json_response=True, transport_security=guards)
+    return made.streamable_http_app(streamable_http_path=path, transport_security=guards)
 
 
 def server(memory: Callable[[], Memory], box: Toolbox = BOX) -> Server[Any]:
