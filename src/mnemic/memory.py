@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mnemic import failures
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting
 from mnemic.capture.graph import Graph
@@ -218,6 +219,15 @@ class Memory:
     def flush(self) -> list[CaptureReport]:
         """Write everything that `observe` took."""
         return self._buffer.flush() if self._buffer is not None else []
+
+    def bookmark(self, name: str) -> dict[str, Any]:
+        """What `set_bookmark` kept under a name, e.g. how far a transcript was read; empty if nothing."""
+        found: dict[str, Any] = json.loads(self._store.meta(f"bookmark:{self.namespace}:{name}") or "{}")
+        return found
+
+    def set_bookmark(self, name: str, place: Mapping[str, Any]) -> None:
+        """Keep a small place under a name, for a reader that goes on where it stopped. It is no memory: no entry is made."""
+        self._store.set_meta(f"bookmark:{self.namespace}:{name}", json.dumps(place, separators=(",", ":")))
 
     def _flushed(self, session: str, turns: list[Turn]) -> CaptureReport:
         return self.capture(turns, session=session)
@@ -727,6 +737,7 @@ class Memory:
             notes.append(self._ledger.witness.problem)
         if self.last_error:
             notes.append(f"the last capture failed: {self.last_error}")
+        notes += failures.noted(self.settings.home)
         if self._embedder.identity.startswith("hashing/"):
             notes.append("words only: for recall by meaning, pip install 'mnemic[onnx]' and set a model")
         problems = list(dict.fromkeys(problems))
@@ -769,7 +780,7 @@ class Memory:
 
             settings = load(dict(os.environ) if environ is None else environ, home=home, namespace=namespace)
             problems = examine_home(settings.home) or [str(error)]
-            notes = ["the home does not open: its ledgers were not checked"]
+            notes = ["the home does not open: its ledgers were not checked", *failures.noted(settings.home)]
             return {"ok": False, "problems": problems, "notes": notes, "sqlite": engine(), "embedder": None}
 
     def reindex(self, progress: Callable[[int], None] | None = None) -> dict[str, Any]:

@@ -182,7 +182,7 @@ def load(
     overrides: Mapping[str, Any] | None = None,
 ) -> Settings:
     """The settings of a home. Raises BadInput naming the key or variable that is wrong."""
-    folder = Path(home or environ.get("MNEMIC_HOME") or "~/.mnemic").expanduser().absolute()
+    folder = home_folder(environ, home)
     parts = _read(folder / "mnemic.toml")
     space = namespace or environ.get("MNEMIC_NAMESPACE") or parts.pop("namespace", "default")
     parts.pop("namespace", None)
@@ -210,6 +210,11 @@ def load(
     for section, values in (overrides or {}).items():
         settings = replace(settings, **{section: replace(getattr(settings, section), **values)})
     return settings
+
+
+def home_folder(environ: Mapping[str, str], home: str | Path | None = None) -> Path:
+    """The folder that is meant: the given one, else that of the environment, else `~/.mnemic`."""
+    return Path(home or environ.get("MNEMIC_HOME") or "~/.mnemic").expanduser().absolute()
 
 
 def checked_namespace(name: object) -> str:

@@ -38,6 +38,9 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 REFUSED = {"revise"}
 """A candidate is not challenged yet, which is a rule of memory."""
 
+HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+    "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip
+
 
 async def use_every_tool(client: Client) -> None:
     """Call every tool that is listed, as its arguments allow."""
@@ -121,7 +124,7 @@ def test_a_request_for_another_host_or_from_another_site_is_refused(tmp_path: Pa
     import http.client
     from urllib.parse import urlsplit
 
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"})
+    body = json.dumps(HELLO)
     plain = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     with home(tmp_path) as memory, served(memory) as url:
 
@@ -141,11 +144,10 @@ def test_a_request_for_another_host_or_from_another_site_is_refused(tmp_path: Pa
 
 def test_only_protocol_bytes_stand_on_stdout_and_the_server_ends_with_its_input(tmp_path: Path) -> None:
     asked = [
-        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}},
+        HELLO,
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
-    ]  # fmt: skip
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "mnemic", "--home", str(tmp_path / "home"), "mcp"], env=environ(tmp_path), timeout=60,
         input="".join(json.dumps(one) + "\n" for one in asked), capture_output=True, text=True,

@@ -9,12 +9,13 @@ import typer
 
 from mnemic.errors import BadInput
 from mnemic.interfaces.cli import render
-from mnemic.interfaces.cli.common import Json, emit, opened, read
+from mnemic.interfaces.cli.common import TARGET, Json, emit, opened, read
 
 
 def register(app: typer.Typer) -> None:
     """Add the verbs to the command line."""
     app.command()(mcp)
+    app.command()(hook)
 
 
 def mcp(
@@ -41,3 +42,12 @@ def mcp(
         stdio(opened, server_memory.BOX)
     else:
         stdio(opened, BOX)
+
+
+def hook(
+    event: Annotated[str, typer.Argument(help="session-start, prompt, stop, pre-compact or session-end.")],
+) -> None:
+    """Answer an event of a coding agent's session: JSON on standard input and output. It never fails or delays a turn."""
+    from mnemic.interfaces.hooks.run import main
+
+    main(event, TARGET.home, TARGET.namespace)
