@@ -33,7 +33,7 @@ ALIASES = {
 }  # fmt: skip
 """The names that hosts give the events."""
 HOST_NAMES = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
-SECONDS = {"session-start": 3.0, "prompt": 2.0, "stop": 3.0, "pre-compact": 3.0, "session-end": 8.0}
+SECONDS = {"session-start": 5.0, "prompt": 4.0, "stop": 5.0, "pre-compact": 5.0, "session-end": 10.0}
 """What the host waits for each at most."""
 
 
