@@ -12,7 +12,8 @@ import json
 import os
 import shlex
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,9 +157,9 @@ def uninstall(host: str, place: Place, config: Path, *, dry_run: bool = False) -
         for file, before, after in changes:
             if after is None:
                 file.unlink()
-                _tidy(file.parent, known.get(str(file), {}).get("made", []))
             elif after != before:
                 _write(file, after)
+        _tidy({folder for row in known.values() for folder in row["made"]})
         if notes.pop(_key(host, place), None) is not None:
             _write(config / NOTES, json.dumps(notes, indent=1))
     files = [_told(file, before, after) for file, before, after in changes]
@@ -203,14 +204,11 @@ def _missing(folder: Path) -> list[str]:
     return [str(one) for one in (folder, *folder.parents) if not one.exists()]
 
 
-def _tidy(folder: Path, made: Sequence[str]) -> None:
+def _tidy(made: Iterable[str]) -> None:
     """Remove the folders that we made, as far as they are empty."""
-    while str(folder) in made:
-        try:
-            folder.rmdir()
-        except OSError:
-            return
-        folder = folder.parent
+    for folder in sorted(made, key=len, reverse=True):
+        with suppress(OSError):
+            Path(folder).rmdir()
 
 
 def _told(file: Path, before: str | None, after: str | None) -> dict[str, Any]:
