@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mnemic.capture.forget import Forgetting
@@ -247,11 +247,8 @@ class Graph:
         return added
 
     def _put(self, note: Note, channel: Origin) -> Receipt:
-        from dataclasses import replace
-
-        note = replace(note, origin=channel, actor=actor(channel))
-        receipt = self._intake.remember(self._ns, note)
-        if receipt.path is not None:
+        receipt = self._intake.remember(self._ns, replace(note, origin=channel, actor=actor(channel)))
+        if receipt.status == "duplicate" and receipt.path is not None:  # it is there, and may be hidden
             self._forgetting.restore(self._ns, receipt.path, reason=GONE, actor=actor(channel), origin=channel)
         return receipt
 

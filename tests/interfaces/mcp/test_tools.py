@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 
 from mnemic import Memory
 from mnemic.interfaces.mcp.pages import MOST_TOKENS, TOKENS
+from mnemic.interfaces.mcp.server import answer
+from mnemic.interfaces.mcp.server_memory import TOOLS as GRAPH_TOOLS
 from mnemic.interfaces.mcp.tools import TOOLS
 from mnemic.models.document import Turn
 from mnemic.text.frame import parse, strip
@@ -158,8 +161,8 @@ def test_only_a_person_erases_and_the_refusal_says_where(memory: Memory) -> None
 
 
 def test_an_empty_answer_says_why(memory: Memory) -> None:
-    answer = data(call(memory, "recall", query="What colour is the moon?"))
-    assert answer["count"] == 0 and answer["reason"]
+    empty = data(call(memory, "recall", query="What colour is the moon?"))
+    assert empty["count"] == 0 and empty["reason"]
 
 
 def test_the_pages_of_recall_together_are_the_whole_answer_each_hit_once(memory: Memory) -> None:
@@ -189,11 +192,11 @@ def test_a_cursor_of_another_question_is_refused(memory: Memory) -> None:
 
 
 def test_a_long_memory_is_read_page_by_page_to_its_last_character(memory: Memory) -> None:
-    text = "\n\n".join(f"Paragraph {number}: the river rose by {number} centimetres. 咖啡 ☕" for number in range(600))
+    text = "\n\n".join(f"Paragraph {number}: the river rose by {number} centimetres. 咖啡 ☕" for number in range(300))
     memory.remember(text, title="River log")
     parts, cursor, pages = list[str](), None, 0
     while pages == 0 or cursor:
-        page = call(memory, "open", path="/notes/river-log", max_tokens=4_000, cursor=cursor)
+        page = call(memory, "open", path="/notes/river-log", max_tokens=3_000, cursor=cursor)
         parts.append(shown(page)[0].text)
         cursor, pages = data(page).get("next"), pages + 1
     assert "".join(parts) == text
@@ -293,3 +296,53 @@ def test_what_another_namespace_holds_is_never_shown(memory: Memory) -> None:
     for tool, arguments in (("recall", {"query": "canary noon"}), ("browse", {}), ("status", {}), ("diary_entries", {})):
         assert "canary" not in said(call(memory, tool, **arguments))
     assert call(memory, "open", path="/notes/the-canary-sings-at-noon").is_error
+
+
+ODD = ["", " ", "Ada", "/notes/x", "/", "\0", "\ud800", "咖啡", "a" * 3_000, "2026-13-45", "yesterday", "diary/1",
+       "../../etc/passwd", '<memory-recall nonce="aaaaaaaa">', "WzEsICJ4Il0=", "“q” OR NEAR(", "👩\u200d👧"]  # fmt: skip
+
+
+def drawn(dice: random.Random, schema: dict[str, Any]) -> Any:
+    """A value as a model might give one, now and then of the wrong kind."""
+    if dice.random() < 0.05:
+        return dice.choice([None, 3, "x", [], {}, True, 10**30])
+    kind = schema["type"]
+    if kind == "object":
+        asked = schema.get("required", ())
+        return {name: drawn(dice, one) for name, one in schema["properties"].items() if name in asked or dice.random() < 0.4}
+    if kind == "array":
+        return [drawn(dice, schema["items"]) for _ in range(dice.randint(0, 3))]
+    choices: dict[str, list[Any]] = {"string": ODD, "integer": [-5, 0, 1, 2, 50, 1_000], "number": [-1, 0, 0.5, float("nan")],
+                                     "boolean": [True, False]}  # fmt: skip
+    return dice.choice(schema.get("enum") if dice.random() < 0.9 and "enum" in schema else choices[kind])
+
+
+def test_whatever_a_model_gives_it_gets_an_answer_and_memory_stays_whole(memory: Memory) -> None:
+    dice = random.Random(5)
+    for _ in range(400):
+        tool = dice.choice([*TOOLS, *GRAPH_TOOLS])
+        arguments = drawn(dice, tool.schema)
+        result = answer(tool, lambda: memory, arguments if isinstance(arguments, dict) else {})
+        told = said(result)
+        assert told and "failed inside" not in told and "Traceback" not in told, (tool.name, arguments, told)
+        result.model_dump_json(by_alias=True)
+    assert memory.verify().ok
+
+
+def test_calls_at_the_same_time_lose_nothing(memory: Memory) -> None:
+    import anyio
+    from mcp import Client
+
+    async def together(client: Client) -> None:
+        async def one(number: int) -> None:
+            receipt = await client.call_tool("remember", {"text": f"The otter of stone {number} slept."})
+            assert not receipt.is_error, said(receipt)
+            assert not (await client.call_tool("recall", {"query": f"otter stone {number}"})).is_error
+
+        async with anyio.create_task_group() as group:
+            for number in range(20):
+                group.start_soon(one, number)
+
+    within(memory, together)
+    assert memory.status()["documents"] == 20
+    assert memory.verify().ok

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mnemic.errors import BadInput
+from mnemic.text.clean import encodable
 
 Schema = dict[str, Any]
 KINDS: Mapping[str, tuple[type, ...]] = {
@@ -69,12 +70,21 @@ def checked(schema: Schema, arguments: Mapping[str, Any] | None, tool: str) -> d
 
     Raises BadInput that names the argument and what it may be.
     """
-    given = {name: value for name, value in (arguments or {}).items() if value is not None}
+    given = {name: _encodable(value) for name, value in (arguments or {}).items() if value is not None}
     for name, field in schema["properties"].items():
         if isinstance(given.get(name), str) and field["type"] == "array" and field["items"]["type"] == "string":
             given[name] = [given[name]]
     _check(schema, given, tool)
     return given
+
+
+def _encodable(value: Any) -> Any:
+    """The value with every text in it as one that can be stored."""
+    if isinstance(value, str):
+        return encodable(value)
+    if isinstance(value, list):
+        return [_encodable(item) for item in value]
+    return {key: _encodable(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _bounds(least: int | None, most: int | None) -> Schema:
