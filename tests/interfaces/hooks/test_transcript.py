@@ -95,4 +95,31 @@ def test_lines_that_are_no_good_are_counted_and_cost_no_other(tmp_path: Path) ->
     file.write_bytes("\n".join([*bad, good, ""]).encode() + b"\xff\xfe\n")
     found = read(file)
     assert [turn.content for turn in found.turns] == ["kept"]
-    assert found.skipped == 5
+    assert (found.skipped, found.more) == (5, False)
+
+
+def test_a_long_transcript_is_read_step_by_step_in_whole_exchanges(tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    rows = [claude(role, f"{role} {number}") for number in range(50) for role in ("user", "assistant", "assistant")]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    found, offset, steps, more = list[str](), 0, 0, True
+    while more:
+        step = read(file, offset, most=1_000)
+        assert step.turns[0].role == "user"
+        found += [turn.content for turn in step.turns]
+        offset, more, steps = step.offset, step.more, steps + 1
+    assert found == [row["message"]["content"] for row in rows]
+    assert steps > 5
+
+
+def test_one_exchange_above_the_step_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    file = tmp_path / "t.jsonl"
+    rows = [claude("user", "go")] + [claude("assistant", f"step {number}") for number in range(100)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    found, offset, more = list[str](), 0, True
+    while more:
+        step = read(file, offset, most=1_000)
+        assert step.offset > offset
+        found += [turn.content for turn in step.turns]
+        offset, more = step.offset, step.more
+    assert found == [row["message"]["content"] for row in rows]

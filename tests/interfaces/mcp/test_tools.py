@@ -196,7 +196,7 @@ def test_a_long_memory_is_read_page_by_page_to_its_last_character(memory: Memory
     memory.remember(text, title="River log")
     parts, cursor, pages = list[str](), None, 0
     while pages == 0 or cursor:
-        page = call(memory, "open", path="/notes/river-log", max_tokens=3_000, cursor=cursor)
+        page = call(memory, "open", path="/notes/river-log", max_tokens=1_500, cursor=cursor)
         parts.append(shown(page)[0].text)
         cursor, pages = data(page).get("next"), pages + 1
     assert "".join(parts) == text

@@ -137,17 +137,20 @@ def captured(memory: Memory, given: Given, event: str) -> None:
         return
     name, file = f"session:{session}", Path(path).expanduser()
     place = memory.bookmark(name)
-    same = place.get("file") == str(file)
-    new = read(file, int(place.get("offset", 0)) if same else 0)
-    ending = event == "session-end"
-    if new.turns or ending:
+    kept = {"file": str(file), "offset": 0, "compacted": 0, **place}
+    if kept["file"] != str(file):
+        kept |= {"file": str(file), "offset": 0}
+    more = True
+    while more:  # each step is kept, so that one that is cut off by the time goes on from there
+        new = read(file, kept["offset"])
         memory.capture(new.turns, session=session, context=_project(given), index=False)
-    kept = {"file": str(file), "offset": new.offset, "compacted": place.get("compacted", 0)}
+        kept["offset"], more = new.offset, new.more
+        if kept != place:
+            memory.set_bookmark(name, kept)
+            place = dict(kept)
     if event == "pre-compact":
-        kept["compacted"] = int(memory.clock.now().timestamp() * 1000)
-    if kept != place:
-        memory.set_bookmark(name, kept)
-    if ending:
+        memory.set_bookmark(name, {**kept, "compacted": int(memory.clock.now().timestamp() * 1000)})
+    if event == "session-end":
         memory.index()
 
 

@@ -16,8 +16,10 @@ from typing import Any
 from mnemic.clock import to_ms
 from mnemic.models.document import Turn
 
-MOST_BYTES = 16 * 1024 * 1024
-"""Read at once; what is left is read the next time."""
+MOST_BYTES = 1024 * 1024
+"""Read at once, so that a long transcript is taken in step by step; a longer line is read whole."""
+LINE_BYTES = 64 * 1024 * 1024
+"""A line above that is no turn and is passed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +28,37 @@ class Reading:
 
     turns: tuple[Turn, ...]
     offset: int
-    """In bytes: behind the last whole line."""
+    """In bytes: behind the last line that was taken."""
     skipped: int
     """Lines that could not be read."""
+    more: bool
+    """Whether there is more to read now."""
 
 
-def read(file: Path, offset: int = 0) -> Reading:
-    """The turns of the whole lines behind `offset`; from the beginning where the file is shorter. Raises OSError."""
+def read(file: Path, offset: int = 0, most: int = MOST_BYTES) -> Reading:
+    """The turns of the whole lines behind `offset`, some `most` bytes of them; from the beginning where the file is
+    shorter. Where there is more, the last exchange waits for the next reading, whole. Raises OSError."""
     with file.open("rb") as stream:
         size = stream.seek(0, 2)
-        start = offset if offset <= size else 0
-        stream.seek(start)
-        data = stream.read(MOST_BYTES)
-    end = data.rfind(b"\n") + 1
-    if not end and len(data) == MOST_BYTES:
-        end = len(data)  # one line of such a size is no turn: go on behind it
-    turns, skipped = list[Turn](), 0
-    for line in data[:end].splitlines():
-        if line.strip():
+        place = offset if offset <= size else 0
+        stream.seek(place)
+        found, skipped, end = list[tuple[int, Turn]](), 0, place + most
+        while line := stream.readline(LINE_BYTES):
+            if not line.endswith(b"\n") and len(line) < LINE_BYTES:
+                break  # it is being written
             try:
-                row = json.loads(line)
-                turns += turns_of(row) if isinstance(row, dict) else ()
+                row = json.loads(line) if line.strip() else None
+                found += [(place, turn) for turn in turns_of(row)] if isinstance(row, dict) else []
             except (ValueError, TypeError, AttributeError, RecursionError):
                 skipped += 1
-    return Reading(tuple(turns), start + end, skipped)
+            place += len(line)
+            if place >= end:
+                break
+    more = place >= end and place < size
+    last = next((number for number in range(len(found) - 1, 0, -1) if found[number][1].role == "user"), 0)
+    if more and last:
+        place, found = found[last][0], found[:last]
+    return Reading(tuple(turn for _, turn in found), place, skipped, more)
 
 
 def turns_of(row: Mapping[str, Any]) -> Iterator[Turn]:
