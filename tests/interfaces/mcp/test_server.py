@@ -221,11 +221,13 @@ def test_what_is_not_there_is_a_protocol_error_that_names_it(tmp_path: Path) -> 
         ]
 
 
-def test_without_the_sdk_the_command_says_what_to_install(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [["mcp"], ["install", "codex"]])
+def test_without_the_sdk_the_command_says_what_to_install(tmp_path: Path, words: list[str]) -> None:
     code = (
         "import sys; sys.modules['mcp'] = None; import importlib.util as u; u.find_spec = lambda *_: None;"
-        f"sys.argv = ['mnemic', '--home', {str(tmp_path)!r}, 'mcp']; from mnemic.interfaces.cli import main; main()"
+        f"sys.argv = ['mnemic', '--home', {str(tmp_path)!r}, *{words!r}]; from mnemic.interfaces.cli import main; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environ(tmp_path))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "mnemic: the MCP server needs the package mcp 2.3 or later: pip install 'mnemic[mcp]'\n"
+    assert not (tmp_path / ".codex").exists()

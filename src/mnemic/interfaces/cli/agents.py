@@ -69,7 +69,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change;
 def install(host: Host, project: Project = False, dry_run: DryRun = False, as_json: Json = False) -> None:
     """Give a coding agent memory: hooks, MCP server and instructions in its configuration."""
     from mnemic.interfaces import hosts
+    from mnemic.interfaces.mcp import required
 
+    required()  # a host that is told of a server which cannot start may not start itself
     emit(hosts.install(host, _place(project), _config(), dry_run=dry_run), as_json, _show_changes)
 
 

@@ -142,7 +142,10 @@ def _recall(memory: Memory, given: Row) -> Reply:
     )  # fmt: skip
     # One more than is shown says whether there is a next page; no bound but that of nodes, so that pages agree.
     budget = Budget(nodes=most + 1, chars=(most + 1) * settings.node_chars, node_chars=settings.node_chars)
-    answer = memory.recall(given["query"], scope=scope, budget=budget, mode=given.get("mode"), why_not=given.get("why_not", ()))
+    answer = memory.recall(
+        given["query"], scope=scope, budget=budget, mode=given.get("mode"), why_not=given.get("why_not", ()),
+        draw=memory.clock.now().toordinal(),  # a creative sample stays the same from page to page
+    )  # fmt: skip
     hits = answer.hits[begin:most]
     signals = [hit.json()["signals"] for hit in hits] if given.get("explain") else []
     why = {item.path: f"{item.stage}: {item.detail}" for item in answer.why_not} or None
