@@ -61,6 +61,13 @@ def test_a_deleted_entity_takes_its_relations_along_and_comes_back_without_its_o
     assert memory.graph.open(["Ada Lovelace"])["entities"] == [{**ADA, "observations": ["Two\nlines"]}]
 
 
+def test_a_deleted_entity_can_come_back_as_something_else(memory: Memory) -> None:
+    memory.graph.create_entities([ADA])
+    memory.graph.delete_entities(["Ada Lovelace"])
+    memory.graph.create_entities([{**ADA, "entityType": "ship"}])
+    assert memory.graph.read()["entities"] == [{**ADA, "entityType": "ship"}]
+
+
 def test_deleted_observations_and_relations_are_gone_and_can_be_written_again(memory: Memory) -> None:
     memory.graph.create_entities([ADA])
     memory.graph.create_relations([WORKS])

@@ -248,7 +248,7 @@ class Graph:
 
     def _put(self, note: Note, channel: Origin) -> Receipt:
         receipt = self._intake.remember(self._ns, replace(note, origin=channel, actor=actor(channel)))
-        if receipt.status == "duplicate" and receipt.path is not None:  # it is there, and may be hidden
+        if receipt.path is not None and self._store.row(self._ns, "visibility", (receipt.path,)) is not None:
             self._forgetting.restore(self._ns, receipt.path, reason=GONE, actor=actor(channel), origin=channel)
         return receipt
 
