@@ -90,6 +90,13 @@ def test_search_looks_at_name_type_and_observations_whatever_their_case(memory: 
         assert found["relations"] == ([WORKS] if names else [])
 
 
+def test_a_relation_is_shown_with_an_entity_that_is_there(memory: Memory) -> None:
+    memory.graph.create_entities([ADA])
+    memory.graph.create_relations([WORKS])
+    assert memory.graph.open(["Ada Lovelace", "Acme"]) == {"entities": [ADA], "relations": [WORKS]}
+    assert memory.graph.open(["Acme"]) == {"entities": [], "relations": []}
+
+
 def test_recall_finds_an_observation_with_the_name_of_its_entity(memory: Memory) -> None:
     memory.graph.create_entities([ADA])
     hit = memory.recall("Who likes trains?").hits[0]

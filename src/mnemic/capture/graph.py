@@ -57,8 +57,8 @@ class _Whole:
     relations: dict[tuple[str, ...], str] = field(default_factory=dict)
 
     def json(self, names: Iterable[str]) -> dict[str, Any]:
-        """Some of the entities, and every relation that one of them has."""
-        wanted = set(names)
+        """Those of the named entities that are there, and every relation that one of them has."""
+        wanted = set(names) & self.entities.keys()
         touching = [ends for ends in self.relations if ends[0] in wanted or ends[2] in wanted]
         return {"entities": [one.json() for one in self.entities.values() if one.name in wanted],
                 "relations": [_relation(ends) for ends in touching]}  # fmt: skip
