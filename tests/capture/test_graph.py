@@ -137,10 +137,11 @@ def test_a_file_is_taken_in_once_and_its_bad_lines_are_named(memory: Memory) -> 
         '{"type":"entity","name":"Ada Lovelace","entityType":"person","observations":["Likes trains","Two\\nlines"]}',
         "", "{torn", '{"type":"entity","name":"","entityType":"person","observations":[]}', '{"type":"entity","name":"X"}',
         '{"type":"relation","from":"Ada Lovelace","to":"Acme","relationType":"works at"}', "[]",
+        '{"type":"relation","from":"Ada Lovelace","to":"Acme","relationType":""}',
     ]  # fmt: skip
     done = memory.graph.take(lines)
     assert (done["entities"], done["observations"], done["relations"]) == (1, 2, 1)
-    assert [item["line"] for item in done["skipped"]] == [3, 4, 5, 7]
+    assert [item["line"] for item in done["skipped"]] == [3, 4, 5, 7, 8]
     assert memory.graph.read() == {"entities": [ADA], "relations": [WORKS]}
     again = memory.graph.take(lines)
     assert (again["entities"], again["observations"], again["relations"]) == (0, 0, 0)

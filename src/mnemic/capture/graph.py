@@ -179,7 +179,8 @@ class Graph:
             if line.strip():
                 try:
                     row = _row(line)
-                    self._name(row["name"] if row["type"] == "entity" else row["from"])
+                    for part in ("name",) if row["type"] == "entity" else ENDS:
+                        self._name(row[part])
                     (entities if row["type"] == "entity" else relations).append(row)
                 except (BadInput, ValueError, KeyError, RecursionError) as error:
                     skipped.append({"line": number, "why": str(error)})

@@ -28,7 +28,7 @@ def register(app: typer.Typer) -> None:
 
 def mcp(
     compat: Annotated[str | None, typer.Option(help="server-memory: the nine tools of that server, over this memory.")] = None,
-    load: Annotated[str | None, typer.Option("--import", help="server-memory: take in its JSON lines first, then stop.")] = None,
+    load: Annotated[str | None, typer.Option("--import", help="Take in the file of server-memory, and stop.")] = None,
     as_json: Json = False,
 ) -> None:
     """Serve memory to an agent over MCP, on standard input and output."""
@@ -38,7 +38,7 @@ def mcp(
         raise BadInput(f"compat {compat!r} is unknown: use server-memory")
     if load is not None:
         with opened() as memory:
-            emit(memory.graph.take(read(Path(load).expanduser()).splitlines()), as_json, render.record)
+            emit(memory.graph.take(read(Path(load).expanduser()).split("\n")), as_json, render.record)
         return
     required()
     from mnemic.interfaces.mcp.server import stdio
