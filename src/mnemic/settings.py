@@ -217,6 +217,15 @@ def home_folder(environ: Mapping[str, str], home: str | Path | None = None) -> P
     return Path(home or environ.get("MNEMIC_HOME") or "~/.mnemic").expanduser().absolute()
 
 
+def hook_seconds(environ: Mapping[str, str]) -> float | None:
+    """`MNEMIC_HOOK_SECONDS`: how long a host's hook may take, for a slow machine; None for what is no such number."""
+    try:
+        seconds = float(environ.get("MNEMIC_HOOK_SECONDS") or 0)
+    except ValueError:
+        return None
+    return seconds if 0 < seconds <= 600 else None
+
+
 def checked_namespace(name: object) -> str:
     """A namespace's name, or BadInput: text without control characters, at most 200 characters."""
     if not isinstance(name, str) or not name.strip() or len(name) > NAMESPACE_CHARS or not name.isprintable():

@@ -31,7 +31,7 @@ class Host:
         self.environ = {
             "HOME": str(folder), "PATH": f"{command(folder).parent}:{os.environ['PATH']}", "ANTHROPIC_API_KEY": "dummy",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1",
+            "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1", "MNEMIC_HOOK_SECONDS": "9",
         }  # fmt: skip
 
     def run(self, prompt: str, url: str, *words: str) -> dict[str, Any]:

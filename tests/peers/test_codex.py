@@ -39,7 +39,7 @@ def answered(path: str, body: dict[str, Any]) -> bytes | None:
 
 def run(folder: Path, ours: Path, url: str, prompt: str) -> str:
     """Ask Codex once in a home of its own."""
-    environ = {"HOME": str(folder), "PATH": os.environ["PATH"], "FAKE_KEY": "x"}
+    environ = {"HOME": str(folder), "PATH": os.environ["PATH"], "FAKE_KEY": "x", "MNEMIC_HOOK_SECONDS": "9"}
     config = folder / ".codex" / "config.toml"
     config.parent.mkdir(exist_ok=True)
     config.write_text(PROVIDER.format(url=url), "utf-8")

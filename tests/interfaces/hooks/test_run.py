@@ -30,7 +30,8 @@ def hook(tmp_path: Path) -> Hook:
             [sys.executable, "-m", "mnemic", "--home", str(tmp_path / "home"), *words], timeout=60, cwd=tmp_path,
             input=json.dumps(given or {}) if text is None else text, capture_output=True, text=True,
             env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path), "HOME": str(tmp_path),
-                 "MNEMIC_CONFIG": str(tmp_path / "config"), "MNEMIC_NOW": "2026-03-10T12:00:00Z"},
+                 "MNEMIC_CONFIG": str(tmp_path / "config"), "MNEMIC_NOW": "2026-03-10T12:00:00Z",
+                 "MNEMIC_HOOK_SECONDS": "50"},
         )  # fmt: skip
 
     return call

@@ -11,12 +11,12 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mnemic import failures
-from mnemic.settings import home_folder
+from mnemic.clock import SystemClock, to_ms
+from mnemic.settings import home_folder, hook_seconds
 
 if TYPE_CHECKING:
     from mnemic.memory import Memory
@@ -46,11 +46,11 @@ def main(event: str, home: str | None = None, namespace: str | None = None) -> N
     # Resolved before the thread starts: when its time is up, nothing may have to be imported or asked any more.
     folder = home_folder(os.environ, home)
     answer: dict[str, Any] = {}
-    done = _within(SECONDS[name], lambda: answer.update(handle(name, _given(), home, namespace)))
+    done = _within(hook_seconds(os.environ) or SECONDS[name], lambda: answer.update(handle(name, _given(), home, namespace)))
     if done is None:
         failures.clear(folder, name)
     else:
-        failures.note(folder, name, done, datetime.now(UTC).isoformat(timespec="seconds"))
+        failures.note(folder, name, done, SystemClock().now().isoformat(timespec="seconds"))
     sys.stdout.write(json.dumps(answer if done is None else {}, ensure_ascii=True) + "\n")
     sys.stdout.flush()
     # Not sys.exit: a thread whose time is up may hold what an orderly end would wait for.
@@ -149,7 +149,7 @@ def captured(memory: Memory, given: Given, event: str) -> None:
             memory.set_bookmark(name, kept)
             place = dict(kept)
     if event == "pre-compact":
-        memory.set_bookmark(name, {**kept, "compacted": int(memory.clock.now().timestamp() * 1000)})
+        memory.set_bookmark(name, {**kept, "compacted": to_ms(memory.clock.now())})
     if event == "session-end":
         memory.index()
 
