@@ -141,6 +141,11 @@ def test_what_goes_into_a_prompt_stays_below_the_hosts_cut(memory: Memory) -> No
     assert len(started) <= MOST_CHARS
 
 
+def test_a_session_begins_with_what_was_said_today(tmp_path: Path, memory: Memory) -> None:
+    take(memory, "stop", transcript_path=str(transcript(tmp_path)))
+    assert "I moved to Porto last week." in added(memory, "session-start")
+
+
 def test_a_session_begins_with_the_profile_and_its_own_name(memory: Memory) -> None:
     memory.facts.add("identity", "home_city", "Porto")
     text = added(memory, "session-start", session_id="s9")

@@ -106,11 +106,11 @@ def _added(event: str, given: Given, text: str) -> dict[str, Any]:
 
 
 def started(memory: Memory, given: Given) -> str:
-    """What a session begins with: what is known about the user, and by which name memory keeps this session."""
-    known = memory.profile().frame
+    """What a session begins with: the state, the profile, the latest daily notes, and by which name memory keeps it."""
     session = session_of(given)
     name = f"mnemic keeps this conversation as session {json.dumps(session)}: name it in diary entries." if session else ""
-    return "\n".join(part for part in (known if len(known) + len(name) < MOST_CHARS else "", name) if part)
+    known = memory.session_start(max_chars=MOST_CHARS - len(name) - 1).frame
+    return "\n".join(part for part in (known, name) if part)
 
 
 def prompted(memory: Memory, given: Given) -> str:
