@@ -21,8 +21,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 from zipfile import ZipFile
 
+from mnemic import failures
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting
+from mnemic.capture.graph import Graph
 from mnemic.capture.intake import session_slug
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_embedder, open_reranker
@@ -33,6 +35,7 @@ from mnemic.knowledge.erasure import Erasure, is_record
 from mnemic.knowledge.experiences import Experiences
 from mnemic.knowledge.extract import Extractor
 from mnemic.knowledge.facts import Facts
+from mnemic.knowledge.origin import actor, must_be_human
 from mnemic.knowledge.placing import Placing
 from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
@@ -126,6 +129,7 @@ class Memory:
         for part in (self.diary, self.facts, self.concerns, self.experiences):
             part.used = self._use
         self.cards.used = self._use_file
+        self.graph = Graph(self._store, self._intake, self._forgetting, self.namespace, settle=self._drain, redact=redact)
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 
@@ -174,7 +178,8 @@ class Memory:
             raise BadInput(f"importance {importance!r} must lie between 0 and 1")
         note = Note(
             text=text, title=title, kind=kind, context=context, at=None if at is None else to_ms(at),
-            importance=importance, source=source, origin=origin, op_id=op_id, allow_erased=allow_erased,
+            importance=importance, source=source, origin=origin, actor=actor(origin), op_id=op_id,
+            allow_erased=allow_erased,
         )  # fmt: skip
         receipt = self._intake.remember(self.namespace, note)
         return self._indexed(receipt) if index else receipt
@@ -227,6 +232,15 @@ class Memory:
         """Write everything that `observe` took."""
         return self._buffer.flush() if self._buffer is not None else []
 
+    def bookmark(self, name: str) -> dict[str, Any]:
+        """What `set_bookmark` kept under a name, e.g. how far a transcript was read; empty if nothing."""
+        found: dict[str, Any] = json.loads(self._store.meta(f"bookmark:{self.namespace}:{name}") or "{}")
+        return found
+
+    def set_bookmark(self, name: str, place: Mapping[str, Any]) -> None:
+        """Keep a small place under a name, for a reader that goes on where it stopped. It is no memory: no entry is made."""
+        self._store.set_meta(f"bookmark:{self.namespace}:{name}", json.dumps(place, separators=(",", ":")))
+
     def _flushed(self, session: str, turns: list[Turn]) -> CaptureReport:
         return self.capture(turns, session=session)
 
@@ -259,14 +273,10 @@ class Memory:
     def _frame(self, answer: Answer) -> str:
         from mnemic.text import frame as frames
 
-        items = [
-            frames.Item(path=hit.path, text=f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text,
-                        date=iso(hit.created_at) or "", origin=hit.origin, title=hit.title, kind=hit.kind)
-            for hit in answer.hits
-        ]  # fmt: skip
+        items = [frames.recalled(hit) for hit in answer.hits]
         return frames.render(items, self.ids.token(8), max_chars=FRAME_CHARS) if items else ""
 
-    def show(self, path: str, *, touch: bool = True) -> dict[str, Any]:
+    def show(self, path: str, *, touch: bool = True, channel: Origin = "user") -> dict[str, Any]:
         """A document or a node with its source text, neighbours and history. Opening it is a use: it is touched.
 
         Raises NotFound, and Damaged where a text is not what was recorded.
@@ -275,7 +285,7 @@ class Memory:
             document, page = self._page(path)
         if touch:
             with suppress(MnemicError):  # what was forgotten stays so; a home that cannot be written can be read
-                self._usages.touch(self.namespace, path, reason="opened")
+                self._usages.touch(self.namespace, path, actor=actor(channel), reason="opened")
         return {**page, **self._usages.standing(self.namespace, document).json()}
 
     def _page(self, path: str) -> tuple[Document, dict[str, Any]]:
@@ -508,15 +518,17 @@ class Memory:
 
     # forgetting
 
-    def forget(self, path: str, *, erase: bool = False, reason: str = "") -> Forgotten:
+    def forget(self, path: str, *, erase: bool = False, reason: str = "", channel: Origin = "user") -> Forgotten:
         """Hide a path from recall, or erase it for good; both work on a full disk. Raises NotFound.
 
-        What is known can be erased too: `diary/1`, `facts/3`, `concerns/2`, `experiences/ID`. It is not hidden but
-        deleted, by its own verb.
+        Only a person may erase. What is known can be erased too: `diary/1`, `facts/3`, `concerns/2`, `experiences/ID`.
+        It is not hidden but deleted, by its own verb.
         """
+        if erase:
+            must_be_human(channel, "erase for good")
         files, left = self._files_behind(path) if erase else ([], ())
         told, days = self._told_of(path)
-        done = self._with_room(lambda: self._forget(path, erase, reason))
+        done = self._with_room(lambda: self._forget(path, erase, reason, channel))
         if days:
             problems = self.daily.withdraw(days, told)
             in_git = ["the vault's git history"] if erase and self.vault.history.state() == "own" else []
@@ -561,13 +573,14 @@ class Memory:
             documents = [holder]
         return {document.path for document in documents}, self.daily.told_of(documents)
 
-    def _forget(self, path: str, erase: bool, reason: str) -> Forgotten:
+    def _forget(self, path: str, erase: bool, reason: str, channel: Origin) -> Forgotten:
         if is_record(path):
             if not erase:
                 raise Refused(f"{path!r} is not hidden: delete it by its own verb, or erase it with --erase")
             return self._erasure.erase(path, reason=reason)
-        act = self._forgetting.erase if erase else self._forgetting.forget
-        return act(self.namespace, path, reason=reason)
+        if erase:
+            return self._forgetting.erase(self.namespace, path, reason=reason)
+        return self._forgetting.forget(self.namespace, path, reason=reason, actor=actor(channel), origin=channel)
 
     # the ledger
 
@@ -627,14 +640,14 @@ class Memory:
 
     # use and age
 
-    def touch(self, path: str, *, reason: str = "") -> dict[str, Any]:
+    def touch(self, path: str, *, reason: str = "", channel: Origin = "user") -> dict[str, Any]:
         """A use of a document, as opening it is: one tier up. Raises NotFound, Refused for what was forgotten.
 
         A use of a record such as `facts/3` is one of every document behind it: `touched` names them, the rest is the first's.
         """
         if not is_record(path):
-            return self._usages.touch(self.namespace, path, reason=reason)
-        touched = self._usages.touch_behind(self.namespace, path, reason=reason)
+            return self._usages.touch(self.namespace, path, actor=actor(channel), reason=reason)
+        touched = self._usages.touch_behind(self.namespace, path, actor=actor(channel), reason=reason)
         if not touched:
             raise NotFound(f"no document stands behind {path!r}: nothing was touched")
         return {**touched[0], "path": path, "touched": [done["path"] for done in touched]}
@@ -804,6 +817,7 @@ class Memory:
             notes.append(self._ledger.witness.problem)
         if self.last_error:
             notes.append(f"the last capture failed: {self.last_error}")
+        notes += failures.noted(self.settings.home)
         if self._embedder.identity.startswith("hashing/"):
             notes.append("words only: for recall by meaning, pip install 'mnemic[onnx]' and set a model")
         problems = list(dict.fromkeys(problems))
@@ -846,7 +860,7 @@ class Memory:
 
             settings = load(dict(os.environ) if environ is None else environ, home=home, namespace=namespace)
             problems = examine_home(settings.home) or [str(error)]
-            notes = ["the home does not open: its ledgers were not checked"]
+            notes = ["the home does not open: its ledgers were not checked", *failures.noted(settings.home)]
             return {"ok": False, "problems": problems, "notes": notes, "sqlite": engine(), "embedder": None}
 
     def reindex(self, progress: Callable[[int], None] | None = None) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def load(
     overrides: Mapping[str, Any] | None = None,
 ) -> Settings:
     """The settings of a home. Raises BadInput naming the key or variable that is wrong."""
-    folder = Path(home or environ.get("MNEMIC_HOME") or "~/.mnemic").expanduser().absolute()
+    folder = home_folder(environ, home)
     parts = _read(folder / "mnemic.toml")
     space = namespace or environ.get("MNEMIC_NAMESPACE") or parts.pop("namespace", "default")
     parts.pop("namespace", None)
@@ -212,6 +212,20 @@ def load(
     for section, values in (overrides or {}).items():
         settings = replace(settings, **{section: replace(getattr(settings, section), **values)})
     return settings
+
+
+def home_folder(environ: Mapping[str, str], home: str | Path | None = None) -> Path:
+    """The folder that is meant: the given one, else that of the environment, else `~/.mnemic`."""
+    return Path(home or environ.get("MNEMIC_HOME") or "~/.mnemic").expanduser().absolute()
+
+
+def hook_seconds(environ: Mapping[str, str]) -> float | None:
+    """`MNEMIC_HOOK_SECONDS`: how long a host's hook may take, for a slow machine; None for what is no such number."""
+    try:
+        seconds = float(environ.get("MNEMIC_HOOK_SECONDS") or 0)
+    except ValueError:
+        return None
+    return seconds if 0 < seconds <= 600 else None
 
 
 def checked_namespace(name: object) -> str:
