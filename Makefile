@@ -2,7 +2,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup lint test demo
+.PHONY: setup lint test demo adoption
 
 setup: $(STAMP)
 
@@ -20,3 +20,7 @@ test: lint
 
 demo: setup
 	$(BIN)/python -m examples.demo
+
+# The real Claude Code, Codex, inspector, conformance suite and server-memory; each test says which variable names its program.
+adoption: setup
+	$(BIN)/python -m pytest -q -rs tests/peers/test_mcp_node.py tests/peers/test_claude_code.py tests/peers/test_codex.py

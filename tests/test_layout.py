@@ -18,6 +18,7 @@ ORDER = [
     "clock",
     "models",
     "settings",
+    "failures",
     "text",
     "store|embed|llm",
     "ledger",

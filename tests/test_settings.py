@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.errors import BadInput
-from mnemic.settings import Secret, load
+from mnemic.settings import Secret, hook_seconds, load
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -91,3 +91,20 @@ def test_the_language_model_is_set_by_file_and_environment_and_is_off_by_default
     (tmp_path / "mnemic.toml").write_text('[llm]\nurl = "http://a/v1"\nmodel = "m"\ncalls = 2\ntokens = 9000\n')
     llm = load({"MNEMIC_LLM_URL": "http://b/v1", "MNEMIC_LLM_KEY": "k"}, home=tmp_path).llm
     assert (llm.url, llm.model, llm.calls, llm.tokens, llm.key.value) == ("http://b/v1", "m", 2, 9000, "k")
+
+
+def test_a_time_zone_that_is_unknown_is_named(tmp_path: Path) -> None:
+    (tmp_path / "mnemic.toml").write_text('[vault]\ntimezone = "Europe/Atlantis"\n')
+    with pytest.raises(BadInput, match=r"vault\.timezone 'Europe/Atlantis' is unknown here"):
+        load({}, home=tmp_path)
+    for wrong in ("../UTC", "", "/etc/passwd"):
+        (tmp_path / "mnemic.toml").write_text(f'[vault]\ntimezone = "{wrong}"\n')
+        with pytest.raises(BadInput, match="is unknown here"):
+            load({}, home=tmp_path)
+    (tmp_path / "mnemic.toml").write_text('[vault]\ntimezone = "Europe/Lisbon"\n')
+    assert load({}, home=tmp_path).vault.timezone == "Europe/Lisbon"
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("2.5", 2.5), ("", None), ("soon", None), ("0", None), ("nan", None)])
+def test_the_time_of_a_hook_is_a_number_of_seconds_or_left_alone(given: str, seconds: float | None) -> None:
+    assert hook_seconds({"MNEMIC_HOOK_SECONDS": given}) == seconds

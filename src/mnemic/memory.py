@@ -12,16 +12,20 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
+from zipfile import ZipFile
 
+from mnemic import failures
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting
+from mnemic.capture.graph import Graph
 from mnemic.capture.intake import session_slug
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_embedder, open_reranker
@@ -32,6 +36,7 @@ from mnemic.knowledge.erasure import Erasure, is_record
 from mnemic.knowledge.experiences import Experiences
 from mnemic.knowledge.extract import Extractor
 from mnemic.knowledge.facts import Facts
+from mnemic.knowledge.origin import actor, must_be_human
 from mnemic.knowledge.placing import Placing
 from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
@@ -39,7 +44,8 @@ from mnemic.ledger.chain import changes_of
 from mnemic.ledger.chain import opened as unpacked
 from mnemic.ledger.record import NOT_UNDOABLE, shown
 from mnemic.ledger.served import checked
-from mnemic.lifecycle import Rotation, Usages
+from mnemic.lifecycle import Rotation, Tending, Usages
+from mnemic.lifecycle.curve import DAY_MS
 from mnemic.lifecycle.usage import hidden_by
 from mnemic.llm.base import Judge
 from mnemic.models.answer import Answer, Budget, Scope
@@ -51,16 +57,21 @@ from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
-from mnemic.vault import GONE, Cards, Page, Vault
+from mnemic.text.mention import names, paths
+from mnemic.vault import BARE, GONE, Audit, Cards, Compression, Daily, Page, State, Vault, Watch, archive, totals
+from mnemic.vault.fading import mark
 from mnemic.vault.files import file_name
+from mnemic.vault.links import key_of
 
 if TYPE_CHECKING:
     from mnemic.context import ContextWindow
     from mnemic.context.inject import Sought
+    from mnemic.context.start import Start
     from mnemic.context.summaries import Pyramid
     from mnemic.context.window import Summarise
     from mnemic.synthesis import Dream, Orders, Wiki
     from mnemic.synthesis import Judge as DreamJudge
+    from mnemic.vault.state import Measure
 
 FRAME_CHARS = 9_000
 T = TypeVar("T")
@@ -117,11 +128,17 @@ class Memory:
             settings.vault, _VaultDoor(self),
         )  # fmt: skip
         self.cards = Cards(self.vault, self.clock)
+        self.daily = Daily(self.vault, self._store, self._usages, self.clock, self.namespace, settings.decay)
+        self.state = State(self.vault)
+        for part in (self.diary, self.facts, self.concerns, self.experiences):
+            part.used = self._use
+        self.cards.used = self._use_file
+        self.graph = Graph(self._store, self._intake, self._forgetting, self.namespace, settle=self._drain, redact=redact)
+        self._buffer: ConversationBuffer | None = None
+        self.last_error: str | None = None
         if self.vault.together.interrupted:
             with suppress(MnemicError):  # another process is at it, or the next sync tells what is wrong
                 self._recover()
-        self._buffer: ConversationBuffer | None = None
-        self.last_error: str | None = None
 
     @classmethod
     def open(
@@ -168,7 +185,8 @@ class Memory:
             raise BadInput(f"importance {importance!r} must lie between 0 and 1")
         note = Note(
             text=text, title=title, kind=kind, context=context, at=None if at is None else to_ms(at),
-            importance=importance, source=source, origin=origin, op_id=op_id, allow_erased=allow_erased,
+            importance=importance, source=source, origin=origin, actor=actor(origin), op_id=op_id,
+            allow_erased=allow_erased,
         )  # fmt: skip
         receipt = self._intake.remember(self.namespace, note)
         return self._indexed(receipt) if index else receipt
@@ -178,7 +196,10 @@ class Memory:
         index: bool = True,
     ) -> CaptureReport:  # fmt: skip
         """Store a conversation, exchange by exchange. Raises BadInput before anything is stored."""
-        report = self._intake.capture(self.namespace, list(turns), session=session, context=context, origin=origin)
+        turns = list(turns)
+        report = self._intake.capture(self.namespace, turns, session=session, context=context, origin=origin)
+        if report.messages:
+            self._use_named(turns)
         if not index or not report.exchanges:
             return report
         why = self._drain()
@@ -218,6 +239,15 @@ class Memory:
         """Write everything that `observe` took."""
         return self._buffer.flush() if self._buffer is not None else []
 
+    def bookmark(self, name: str) -> dict[str, Any]:
+        """What `set_bookmark` kept under a name, e.g. how far a transcript was read; empty if nothing."""
+        found: dict[str, Any] = json.loads(self._store.meta(f"bookmark:{self.namespace}:{name}") or "{}")
+        return found
+
+    def set_bookmark(self, name: str, place: Mapping[str, Any]) -> None:
+        """Keep a small place under a name, for a reader that goes on where it stopped. It is no memory: no entry is made."""
+        self._store.set_meta(f"bookmark:{self.namespace}:{name}", json.dumps(place, separators=(",", ":")))
+
     def _flushed(self, session: str, turns: list[Turn]) -> CaptureReport:
         return self.capture(turns, session=session)
 
@@ -250,14 +280,10 @@ class Memory:
     def _frame(self, answer: Answer) -> str:
         from mnemic.text import frame as frames
 
-        items = [
-            frames.Item(path=hit.path, text=f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text,
-                        date=iso(hit.created_at) or "", origin=hit.origin, title=hit.title, kind=hit.kind)
-            for hit in answer.hits
-        ]  # fmt: skip
+        items = [frames.recalled(hit) for hit in answer.hits]
         return frames.render(items, self.ids.token(8), max_chars=FRAME_CHARS) if items else ""
 
-    def show(self, path: str, *, touch: bool = True) -> dict[str, Any]:
+    def show(self, path: str, *, touch: bool = True, channel: Origin = "user") -> dict[str, Any]:
         """A document or a node with its source text, neighbours and history. Opening it is a use: it is touched.
 
         Raises NotFound, and Damaged where a text is not what was recorded.
@@ -266,7 +292,7 @@ class Memory:
             document, page = self._page(path)
         if touch:
             with suppress(MnemicError):  # what was forgotten stays so; a home that cannot be written can be read
-                self._usages.touch(self.namespace, path, reason="opened")
+                self._usages.touch(self.namespace, path, actor=actor(channel), reason="opened")
         return {**page, **self._usages.standing(self.namespace, document).json()}
 
     def _page(self, path: str) -> tuple[Document, dict[str, Any]]:
@@ -444,7 +470,7 @@ class Memory:
         return self._dreams().run(chosen, stages=stages, dry_run=dry_run, since=moment, spent=spent, progress=progress)
 
     def night(self, *, judge: str = "rules", **options: Any) -> dict[str, Any]:
-        """All that is due, in order: decay, rotation, facts where a language model is configured to judge, the dream.
+        """All that is due, in order: decay, rotation, facts where a language model is asked to judge, the dream, the audit.
 
         What came before the dream stands before its stages in the report. Takes what `dream` takes.
         """
@@ -458,7 +484,11 @@ class Memory:
             if judge == "endpoint":
                 before.append(self._nightly_facts())
         report = self.dream(judge=judge, **options)
-        return {**report, "stages": [*before, *report["stages"]]}
+        after: list[dict[str, Any]] = []
+        if not options.get("dry_run"):
+            found = self.audit()["violations"]
+            after.append({"name": "audit", "in": len(self.vault.known()), "out": len(found), "rejected": 0, "seconds": 0.0})
+        return {**report, "stages": [*before, *report["stages"], *after]}
 
     def _nightly_facts(self) -> dict[str, Any]:
         row = {"name": "facts", "in": 0, "out": 0, "rejected": 0, "seconds": 0.0}
@@ -576,22 +606,100 @@ class Memory:
             raise BadInput(f"{str(file)!r} cannot be written ({error.strerror})") from None
         return {"file": str(file), "manifest": str(beside), **made}
 
+    # the vault's daily notes and budget
+
+    def compress_dailies(self, *, dry_run: bool = False) -> dict[str, Any]:
+        """Cut daily notes over 20 KB to 20 lines, once git holds them and their facts stand on cards."""
+        if not dry_run:
+            self.vault.sync()
+        return Compression(self.vault, self.daily, self.clock, _kind).compress(dry_run=dry_run)
+
+    def session_start(
+        self, *, max_tokens: int | None = None, max_chars: int = FRAME_CHARS, follow: bool = True
+    ) -> Start:
+        """What a session begins with, as one block: the state, the profile, today's and yesterday's notes.
+
+        With `follow`, the notes are brought up to date first. What cannot be read is left out and named in `degraded`.
+        """
+        from mnemic.context.start import SHARES, TOKENS, Part, started
+        from mnemic.text import frame as frames
+
+        tokens = TOKENS if max_tokens is None else max_tokens
+        parts, degraded = list[Part](), list[str]()
+        try:
+            lines = tuple(self.state.body().splitlines())
+            if lines and not self.vault.hidden("state.md"):
+                parts.append(Part("state", "state.md", self.clock.now().date().isoformat(), self.state.origin, lines))
+        except MnemicError as error:
+            degraded.append(f"state.md: {error}")
+        items = list[frames.Item]()
+        try:
+            known = self.profile(max(1, int(tokens * SHARES["profile"])))
+            items, degraded = (frames.parse(known.frame) if known.frame else []), [*known.degraded, *degraded]
+        except MnemicError as error:
+            degraded.append(f"profile: {error}")
+        try:
+            pages, problems = self.daily.pages(follow=follow)
+            names = {self.daily.today().isoformat(): "today"}
+            parts += [
+                Part(names.get(page.date, "yesterday"), page.path, page.date, page.origin, tuple(page.own), tuple(page.mirrored))
+                for page in pages
+            ]
+            degraded += problems
+        except (MnemicError, OSError) as error:
+            degraded.append(f"daily: {error}")
+        return started(parts, items, self.ids.token(8), tokens=tokens, chars=max_chars, degraded=degraded)
+
+    def budget(self, files: Sequence[str | Path] = ()) -> dict[str, Any]:
+        """What is loaded in every session, in bytes and tokens, against the targets; `files` are an agent's own, e.g. CLAUDE.md.
+
+        Raises BadInput for a file that cannot be read.
+        """
+        loaded = self._loaded(files)
+        return {"parts": [one.json() for one in loaded], "total": totals(loaded)}
+
+    def audit(self, files: Sequence[str | Path] = ()) -> dict[str, Any]:
+        """What a vault should not have: `{"ok", "violations": [{"rule", "path", "message", "value", "limit"}], "checked"}`."""
+        return Audit(self.vault, self._store, self.clock, self.namespace).audit(self._loaded(files))
+
+    def _loaded(self, files: Sequence[str | Path]) -> list[Measure]:
+        from mnemic.vault.state import STATE_BYTES, measure
+
+        state = [measure("state", "state.md", data, STATE_BYTES)] if (data := self._state_bytes()) else []
+        rest = [
+            measure(part["name"], part["path"], part["text"].encode())
+            for part in self.session_start(follow=False).parts
+            if part["name"] != "state"
+        ]
+        return [*state, *rest, *(measure("config", str(file), _bytes_of(Path(file).expanduser())) for file in files)]
+
+    def _state_bytes(self) -> bytes:
+        with suppress(MnemicError):
+            return self.state.read()
+        return b""
+
     # forgetting
 
-    def forget(self, path: str, *, erase: bool = False, reason: str = "") -> Forgotten:
+    def forget(self, path: str, *, erase: bool = False, reason: str = "", channel: Origin = "user") -> Forgotten:
         """Hide a path from recall, or erase it for good; both work on a full disk. Raises NotFound.
 
-        What is known can be erased too: `diary/1`, `facts/3`, `concerns/2`, `experiences/ID`. It is not hidden but
-        deleted, by its own verb.
+        Only a person may erase. What is known can be erased too: `diary/1`, `facts/3`, `concerns/2`, `experiences/ID`.
+        It is not hidden but deleted, by its own verb.
         """
+        if erase:
+            must_be_human(channel, "erase for good")
         files, left = self._files_behind(path) if erase else ([], ())
         spoken = self._spoken(path) if erase else {}
-        done = self._with_room(lambda: self._forget(path, erase, reason))
+        told, days = self._told_of(path)
+        done = self._with_room(lambda: self._forget(path, erase, reason, channel))
+        if days:
+            problems = self.daily.withdraw(days, told)
+            in_git = ["the vault's git history"] if erase and self.vault.history.state() == "own" else []
+            done = replace(done, elsewhere=tuple(dict.fromkeys([*done.elsewhere, *problems, *in_git])))
         if erase:
             self._with_room(self._store.sweep)
             self.vault.erased(files)
-            left = (*left, *self._heal(spoken))
-            done = replace(done, elsewhere=(*done.elsewhere, *left))
+            done = replace(done, elsewhere=tuple(dict.fromkeys([*done.elsewhere, *left, *self._heal(spoken)])))
             self._store.settle_erasure()
             self._drain()
         return done
@@ -659,13 +767,25 @@ class Memory:
         in_git = (files or file) and self.vault.history.state() == "own"
         return files, (*kept, "the vault's git history") if in_git else kept
 
-    def _forget(self, path: str, erase: bool, reason: str) -> Forgotten:
+    def _told_of(self, path: str) -> tuple[set[str], list[date]]:
+        """The documents that a path means, and the days whose notes tell of them."""
+        ns = self.namespace
+        if not path.startswith("/") or not self.vault.folder.root.is_dir():
+            return set(), []
+        documents = self._store.documents(ns, below=path.rstrip("/"), limit=1_000_000)
+        node = None if documents else self._store.node(ns, path)
+        if node is not None and (holder := self._store.document_by_id(ns, node.document)) is not None:
+            documents = [holder]
+        return {document.path for document in documents}, self.daily.told_of(documents)
+
+    def _forget(self, path: str, erase: bool, reason: str, channel: Origin) -> Forgotten:
         if is_record(path):
             if not erase:
                 raise Refused(f"{path!r} is not hidden: delete it by its own verb, or erase it with --erase")
             return self._erasure.erase(path, reason=reason)
-        act = self._forgetting.erase if erase else self._forgetting.forget
-        return act(self.namespace, path, reason=reason)
+        if erase:
+            return self._forgetting.erase(self.namespace, path, reason=reason)
+        return self._forgetting.forget(self.namespace, path, reason=reason, actor=actor(channel), origin=channel)
 
     # the ledger
 
@@ -733,9 +853,56 @@ class Memory:
 
     # use and age
 
-    def touch(self, path: str, *, reason: str = "") -> dict[str, Any]:
-        """A use of a document, as opening it is: one tier up. Raises NotFound, Refused for what was forgotten."""
-        return self._usages.touch(self.namespace, path, reason=reason)
+    def touch(self, path: str, *, reason: str = "", channel: Origin = "user") -> dict[str, Any]:
+        """A use of a document, as opening it is: one tier up. Raises NotFound, Refused for what was forgotten.
+
+        A use of a record such as `facts/3` is one of every document behind it: `touched` names them, the rest is the first's.
+        """
+        if not is_record(path):
+            return self._usages.touch(self.namespace, path, actor=actor(channel), reason=reason)
+        touched = self._usages.touch_behind(self.namespace, path, actor=actor(channel), reason=reason)
+        if not touched:
+            raise NotFound(f"no document stands behind {path!r}: nothing was touched")
+        return {**touched[0], "path": path, "touched": [done["path"] for done in touched]}
+
+    def _use(self, path: str, reason: str) -> None:
+        """A use that comes with another act, which stands whatever becomes of this."""
+        with suppress(MnemicError):  # what was forgotten stays so; a home that cannot be written can be read
+            self.touch(path, reason=reason)
+
+    def _use_file(self, file: str, reason: str) -> None:
+        """A use of the document that a file of the vault holds."""
+        document = self._store.document_by_source(self.namespace, self.vault.source(file))
+        if document is not None:
+            self._use(document.path, reason)
+
+    def _use_named(self, turns: Iterable[Turn]) -> None:
+        """What is named in a conversation of today is used: cards by the user, paths by anyone; once a day each."""
+        today = to_ms(self.clock.now()) - DAY_MS
+        for turn in turns:
+            if turn.role not in ("user", "assistant") or (turn.created_at is not None and turn.created_at < today):
+                continue
+            with suppress(MnemicError):
+                # Cleaning takes longer than looking, and leaves out what memory itself put there.
+                if not self._named(turn, turn.content):
+                    continue
+                for path in self._named(turn, self._intake.cleaned(turn.content)):
+                    if is_record(path) or not self._usages.touched_today(self.namespace, path):
+                        self._use(path, "named" if turn.role == "user" else "cited")
+
+    def _named(self, turn: Turn, text: str) -> list[str]:
+        """What a turn may name: paths, and what the user calls by name."""
+        return [*paths(text), *(self._cards_named(text) if turn.role == "user" else ())]
+
+    def _cards_named(self, text: str) -> Iterable[str]:
+        """The documents of the cards that a text names."""
+        if not self.vault.root.is_dir():
+            return
+        for name in names(text):
+            for file in self.vault.named(key_of(name)):
+                document = self._store.document_by_source(self.namespace, self.vault.source(file))
+                if document is not None and document.kind == "card":
+                    yield document.path
 
     def tier(self, path: str, tier: str, *, reason: str = "") -> dict[str, Any]:
         """`core` keeps a document from fading, `auto` lets its use decide again. Raises BadInput, NotFound."""
@@ -744,7 +911,7 @@ class Memory:
     def decay(self, *, dry_run: bool = False) -> dict[str, Any]:
         """How many documents stand in each tier, and which moved since this was last asked; a dry run notes nothing.
 
-        Tiers follow from use at any moment, so there is nothing else to write.
+        Tiers follow from use at any moment; what is written is the copy of them at the head of cards (`cards`: how many).
         """
         key = f"tiers:{self.namespace}"
         since: dict[str, str] = json.loads(self._store.meta(key) or "{}")
@@ -752,7 +919,19 @@ class Memory:
         stands = {number: tier for number, tier in found.pop("stands").items() if tier != "active"}
         if not dry_run and stands != since:
             self._store.set_meta(key, json.dumps(stands, separators=(",", ":")))
-        return {**found, "dry_run": dry_run}
+        return {**found, "cards": len(self._mark_cards(dry_run)), "dry_run": dry_run}
+
+    def _mark_cards(self, dry_run: bool) -> list[str]:
+        def head(path: str) -> dict[str, Any] | None:
+            document = self._store.document_by_source(self.namespace, self.vault.source(path))
+            if document is None:
+                return None
+            stands = self._usages.standing(self.namespace, document)
+            used = date.fromisoformat(str(iso(stands.last_accessed))[:10])
+            return {"last_accessed": used, "relevance": round(stands.relevance, 2), "tier": stands.tier,
+                    "access_count": stands.access_count}  # fmt: skip
+
+        return mark(self.vault, head, dry_run=dry_run) if self.settings.decay.cards else []
 
     def rotate(self, *, dry_run: bool = False) -> dict[str, Any]:
         """Move documents to the shelf of their age: `{"moved": {"warm", "cold"}, "shrunk"}`. Raises Refused if switched off."""
@@ -796,6 +975,15 @@ class Memory:
             if turning:
                 found["rotate"][name] = space._rotate()["moved"]
         return found
+
+    def tending(self, **parts: Any) -> Tending:
+        """The delayed start task and the timer, for what serves: `with memory.tending(): …`. Each can be switched off."""
+        rotate, decay = self.settings.rotate, self.settings.decay
+        return Tending(
+            lambda starting: self.tend(starting=starting), start_seconds=rotate.start_seconds,
+            every_seconds=3_600 * rotate.every_hours, at_start=rotate.at_start, timer=rotate.timer or decay.timer,
+            failed=self._note_failure, **parts,
+        )  # fmt: skip
 
     # care
 
@@ -842,6 +1030,7 @@ class Memory:
             notes.append(self._ledger.witness.problem)
         if self.last_error:
             notes.append(f"the last capture failed: {self.last_error}")
+        notes += failures.noted(self.settings.home)
         if self._embedder.identity.startswith("hashing/"):
             notes.append("words only: for recall by meaning, pip install 'mnemic[onnx]' and set a model")
         problems = list(dict.fromkeys(problems))
@@ -884,7 +1073,7 @@ class Memory:
 
             settings = load(dict(os.environ) if environ is None else environ, home=home, namespace=namespace)
             problems = examine_home(settings.home) or [str(error)]
-            notes = ["the home does not open: its ledgers were not checked"]
+            notes = ["the home does not open: its ledgers were not checked", *failures.noted(settings.home)]
             return {"ok": False, "problems": problems, "notes": notes, "sqlite": engine(), "embedder": None}
 
     def reindex(self, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
@@ -908,11 +1097,23 @@ class Memory:
         return {"documents": done, "fulltext": rows, "embedded": drained.indexed, "error": drained.error,
                 "damaged": damaged}  # fmt: skip
 
+    def watch(self, told: Callable[[dict[str, Any]], None] = lambda report: None) -> Watch:
+        """What takes in the vault's changes as they happen: a context manager around what serves."""
+        return Watch(self.vault, told)
+
     def backup(self, target: str | Path) -> dict[str, Any]:
-        """Write a verified copy of the whole home."""
+        """Write a verified copy of the whole home, the vaults' files included; `skipped`: what of those was left out."""
         file = Path(target).expanduser().absolute()
-        self._store.backup(file)
-        return {"file": str(file), "bytes": file.stat().st_size}
+        skipped: dict[str, str] = {}
+
+        def pack(packed: ZipFile) -> None:
+            for name, root in _vaults(self.settings).items():
+                left = archive.pack(packed, root, name, without=[file, self.settings.home], never=backups.NAMES)
+                skipped.update({f"{name}/{path}": why for path, why in left.items()})
+
+        with self.vault.alone():
+            self._store.backup(file, pack)
+        return {"file": str(file), "bytes": file.stat().st_size, "skipped": skipped}
 
     def restore(self, source: str | Path, *, reason: str = "") -> dict[str, Any]:
         """Put a backup in place of the home; what stood there is kept beside it. Nobody else may have the home open."""
@@ -944,14 +1145,15 @@ class _VaultDoor:
         )  # fmt: skip
         receipt = memory._intake.remember(ns, note)
         if receipt.path is not None:
-            memory._forgetting.restore(ns, receipt.path, reason=GONE, actor="human", origin="human-file")
+            for why in (GONE, BARE):
+                memory._forgetting.restore(ns, receipt.path, reason=why, actor="human", origin="human-file")
         return receipt
 
-    def hide(self, source: str) -> None:
+    def hide(self, source: str, why: str) -> None:
         memory, ns = self._memory, self._memory.namespace
         document = memory._store.document_by_source(ns, source)
         if document is not None and memory._store.row(ns, "visibility", (document.path,)) is None:
-            memory._forgetting.forget(ns, document.path, reason=GONE, actor="human", origin="human-file")
+            memory._forgetting.forget(ns, document.path, reason=why, actor="human", origin="human-file")
 
     def settle(self) -> None:
         self._memory._drain()
@@ -983,10 +1185,30 @@ def _documents_in(changes: Iterable[Change]) -> set[int]:
     return {int((c.after or c.before or {})[ids[c.table]]) for c in changes if c.table in ids}
 
 
+def _kind(text: str) -> str:
+    """What a text is to the rules: the weightiest of what its sentences are."""
+    from mnemic.context.rules import KINDS, lines_of
+
+    return min((line.kind for line in lines_of(text, "user", "")), key=KINDS.index, default="note")
+
+
+def _bytes_of(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{str(file)!r} cannot be read ({error.strerror}): give the files that your agent loads") from None
+
+
 def _vault_folder(settings: Settings) -> Path:
     if settings.namespace == settings.vault.namespace:
         return settings.home / Path(settings.vault.folder or "vault").expanduser()
     return settings.home / "vaults" / session_slug(settings.namespace)
+
+
+def _vaults(settings: Settings) -> dict[str, Path]:
+    """The folders with all vaults of a home, by their names in a backup."""
+    own = replace(settings, namespace=settings.vault.namespace)
+    return {"vault": _vault_folder(own), "vaults": settings.home / "vaults"}
 
 
 def _clock(settings: Settings) -> Clock:
@@ -1002,13 +1224,15 @@ def _restored(
     fresh, kept = home / f".restore-{ids.token(4)}", home / f"before-restore-{stamp}-{ids.token(2)}"
     fresh.mkdir(mode=0o700, parents=True)
     try:
-        backups.unpack(source.expanduser().absolute(), fresh)
+        backups.unpack(source.expanduser().absolute(), fresh, lambda packed, items: archive.unpack(packed, items, fresh))
         close()
         backups.swap(fresh, home, kept)
+        placed = [
+            str(archive.place(fresh / name, target.resolve(), kept, inside=target.resolve().is_relative_to(home.resolve())))
+            for name, target in _vaults(settings).items() if (fresh / name).exists()
+        ]  # fmt: skip
     finally:
-        for leftover in fresh.glob("*"):
-            leftover.unlink()
-        fresh.rmdir()
+        shutil.rmtree(fresh)
     with Memory(settings, **parts) as memory:
         for name in memory._store.namespaces():
             memory.within(name).accept(reason=reason or f"restored from {source.name}")
@@ -1017,4 +1241,4 @@ def _restored(
         raise MnemicError(
             f"restored, but the ledger does not verify: {verdict.problem}; the old files are in {str(kept)!r}"
         )
-    return {"ok": True, "kept": str(kept), "checked": verdict.checked}
+    return {"ok": True, "kept": str(kept), "checked": verdict.checked, "vaults": placed}

@@ -119,6 +119,8 @@ class DecaySettings(Curve):
 
     timer: bool = True
     """Whether `Memory.tend` looks after it."""
+    cards: bool = True
+    """Whether it writes tier, relevance and last use at the head of cards."""
     types: Mapping[str, Curve] = field(default_factory=dict)
 
     def of(self, kind: str) -> Curve:
@@ -158,6 +160,10 @@ class VaultSettings:
     """own: a repository that mnemic makes; any: commit also into one of yours around it; off."""
     folders: dict[str, str] = field(default_factory=dict)
     """Type of card → its folder, e.g. `contact = "cards/people"`."""
+    daily: bool = True
+    """Whether a sync and a session's start mirror what was captured into the day's note; `mnemic daily` always does."""
+    timezone: str = "UTC"
+    """Whose midnight parts the daily notes, e.g. `Europe/Lisbon`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +192,7 @@ def load(
     overrides: Mapping[str, Any] | None = None,
 ) -> Settings:
     """The settings of a home. Raises BadInput naming the key or variable that is wrong."""
-    folder = Path(home or environ.get("MNEMIC_HOME") or "~/.mnemic").expanduser().absolute()
+    folder = home_folder(environ, home)
     parts = _read(folder / "mnemic.toml")
     space = namespace or environ.get("MNEMIC_NAMESPACE") or parts.pop("namespace", "default")
     parts.pop("namespace", None)
@@ -214,6 +220,20 @@ def load(
     for section, values in (overrides or {}).items():
         settings = replace(settings, **{section: replace(getattr(settings, section), **values)})
     return settings
+
+
+def home_folder(environ: Mapping[str, str], home: str | Path | None = None) -> Path:
+    """The folder that is meant: the given one, else that of the environment, else `~/.mnemic`."""
+    return Path(home or environ.get("MNEMIC_HOME") or "~/.mnemic").expanduser().absolute()
+
+
+def hook_seconds(environ: Mapping[str, str]) -> float | None:
+    """`MNEMIC_HOOK_SECONDS`: how long a host's hook may take, for a slow machine; None for what is no such number."""
+    try:
+        seconds = float(environ.get("MNEMIC_HOOK_SECONDS") or 0)
+    except ValueError:
+        return None
+    return seconds if 0 < seconds <= 600 else None
 
 
 def checked_namespace(name: object) -> str:
@@ -264,7 +284,18 @@ def _section(kind: type[T], values: Any, name: str) -> T:
         raise BadInput(f"mnemic.toml: embed.embedder {values['embedder']!r} is unknown: hashing, onnx or http")
     if name == "vault" and values.get("git", "own") not in ("own", "any", "off"):
         raise BadInput(f"mnemic.toml: vault.git {values['git']!r} is unknown: own, any or off")
+    if name == "vault" and values.get("timezone", "UTC") != "UTC":
+        _check_zone(values["timezone"])
     return kind(**values)
+
+
+def _check_zone(name: str) -> None:
+    from zoneinfo import ZoneInfo
+
+    try:
+        ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        raise BadInput(f"mnemic.toml: vault.timezone {name!r} is unknown here: write e.g. Europe/Lisbon") from None
 
 
 def _decay(values: Any) -> DecaySettings:

@@ -80,6 +80,7 @@ def test_the_night_does_what_is_due_before_it_dreams(run: Any) -> None:
     run("capture", str(TALK))
     names = [row["name"] for row in run("dream")["stages"]]
     assert names[:3] == ["decay", "rotate", "ingest"]
+    assert names[-2:] == ["commit", "audit"]
     assert run("dream")["stages"][0]["name"] == "ingest"
 
 

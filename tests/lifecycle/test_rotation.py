@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,9 @@ from mnemic.lifecycle.curve import DAY_MS
 from mnemic.lifecycle.rotation import shelf_of
 from mnemic.models.answer import Budget
 from mnemic.models.document import Turn
-from mnemic.recall import engine
+from mnemic.recall import codebook, engine
 from mnemic.settings import RotateSettings
+from mnemic.store.sqlite.connection import connect
 from mnemic.store.sqlite.shelves import FILES
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -282,6 +284,21 @@ def test_the_cold_shelf_can_do_without_vectors(tmp_path: Path) -> None:
         assert sound(memory)
 
 
+def test_a_rotation_leaves_codes_on_the_shelves_that_have_many_vectors(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codebook, "EXACT_BELOW", 4)
+    monkeypatch.setattr(codebook, "BLOCK", 4)
+    monkeypatch.setattr(codebook, "SAMPLE", 4)
+    memory.index()
+    before = [hit.path for hit in memory.recall("ancientberry quokka", mode="deep").hits]
+    memory.rotate()
+    assert [counted(memory, "coders", name) for name in FILES] == [0, 1, 1]
+    assert counted(memory, "codes", "warm") == counted(memory, "vectors", "warm") // 4 > 0
+    assert [hit.path for hit in memory.recall("ancientberry quokka", mode="deep").hits] == before
+    assert sound(memory)
+
+
 def test_a_document_that_waits_for_vectors_gets_them_where_it_is(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         memory.remember("The kiln is cold.", title="Kiln", at=NOON - timedelta(days=999), index=False)
@@ -380,3 +397,48 @@ def test_whatever_is_done_a_rotation_changes_no_page_and_but_for_the_weights_no_
         assert (pages(memory), answers()) == before
         assert memory.rotate()["moved"] == {"warm": 0, "cold": 0}
         assert sound(memory)
+
+
+def test_a_home_from_before_the_seventh_schema_finds_the_messages_beside_what_matches(tmp_path: Path) -> None:
+    said = int((NOON - timedelta(days=200)).timestamp() * 1000)
+    with opened(tmp_path) as memory:
+        for talk, moment in (("zoo", said), ("farm", int(NOON.timestamp() * 1000))):
+            turns = [Turn("user", f"Where does the {talk} quokka live?"), Turn("assistant", "On an island.", "Bo")]
+            memory.capture([replace(turn, created_at=moment) for turn in turns], session=talk)
+        memory.rotate()
+        asked = [memory.recall("quokka live", mode="deep"), memory.recall("island", mode="deep")]
+    assert {hit.shelf for hit in asked[0].hits} == {"hot", "cold"}
+    for name in FILES.values():
+        db = connect(tmp_path / "home" / name)
+        db.execute("DROP INDEX nodes_turns; ALTER TABLE nodes DROP COLUMN talk; ALTER TABLE nodes DROP COLUMN role")
+        db.execute("DELETE FROM meta WHERE key='turns'; PRAGMA user_version=6")
+        db.close()
+    with opened(tmp_path) as memory:
+        again = [memory.recall("quokka live", mode="deep"), memory.recall("island", mode="deep")]
+        assert sound(memory)
+    assert [answer.hits for answer in again] == [answer.hits for answer in asked]
+
+
+def test_a_large_home_answers_the_same_after_a_rotation_but_for_the_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in FILES:
+        monkeypatch.setitem(engine.SHELF_WEIGHT, name, 1.0)
+    things = ["kiln", "walrus", "ferry", "teapot", "violin", "garden", "ladder", "bakery"]
+    with opened(tmp_path) as memory:
+        for day in range(90):  # conversations that reach over two shelves, and more that fits than is looked at
+            said = int((NOON - timedelta(days=3 * day)).timestamp() * 1000)
+            thing, other = things[day % 8], things[day % 7]
+            asked = Turn("user", f"The {thing} by the {other} was mended on day {day}.", created_at=said)
+            reply = Turn("assistant", f"Good that the {thing} works, the harbour was full of {other}s.", created_at=said)
+            memory.capture([asked, reply], session=f"talk-{day // 20}", index=False)
+        memory.index()
+        questions = [f"What of the {one} and the {two} in the harbour?" for one in things for two in things[::3]]
+        before = [answered(memory, question) for question in questions]
+        assert memory.rotate()["moved"]["cold"] > 20
+        assert [answered(memory, question) for question in questions] == before
+
+
+def answered(memory: Memory, question: str) -> list[tuple[str, float]]:
+    hits = memory.recall(question, mode="deep", budget=Budget(nodes=12)).hits
+    return [(hit.path, round(hit.score, 6)) for hit in hits]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mnemic.embed.calibration import centred
-from mnemic.recall.codes import Coder, _closeness, _digits, _distances, drift, nearest, scan
+from mnemic.recall.codes import Coder, _closeness, _digits, _distances, drift, estimate, nearest, scan
 
 Floats = NDArray[np.float32]
 
@@ -61,12 +61,13 @@ def test_a_coordinate_becomes_two_digits() -> None:
 
 
 @given(st.integers(1, 200), st.integers(1, 20), st.integers(0, 2**32 - 1))
-def test_bit_counts_order_as_the_rounded_dot_product_does(dim: int, n: int, seed: int) -> None:
+def test_bit_counts_order_as_the_product_of_signs_and_the_rounded_query_does(dim: int, n: int, seed: int) -> None:
     points = unit(np.random.default_rng(seed).normal(size=(n + 1, dim)))
     codes, query = _digits(points[:n]), _digits(points[n:])
-    dots = levels(codes, dim) @ levels(query, dim)[0]
-    # A product of levels is (2a + b)(2c + d): sum(level * level) = 9 dim - 2 distance.
-    assert (9 * dim - 2 * _distances(codes, query).astype(np.int64)).tolist() == dots.astype(int).tolist()
+    signs, asked = np.sign(levels(codes, dim)), levels(query, dim)[0]
+    # A sign times a level is a(2c + d): 3 dim - 2 distance.
+    expected = signs @ asked
+    assert (3 * dim - 2 * _distances(codes, query).astype(np.int64)).tolist() == expected.astype(int).tolist()
 
 
 def test_candidates_hold_the_exact_top_20() -> None:
@@ -153,3 +154,16 @@ def test_drift_is_measured_against_the_distance_from_the_mean() -> None:
     # unit vectors lie sqrt(1 - 0.36) = 0.8 from a mean of length 0.6
     assert drift(np.array([0.0, 0.0]), np.array([0.6, 0.0])) == pytest.approx(0.75)
     assert drift(np.array([0.6, 0.0]), np.array([0.6, 0.0])) == 0.0
+
+
+def test_an_estimate_is_the_cosine_but_for_the_rounding_whichever_blocks_the_columns_lie_in() -> None:
+    vectors = cone(3000)
+    coder = Coder.fit(vectors)
+    codes = coder.encode(vectors)
+    blocks = [codes[:, :700], codes[:, 700:1500], codes[:, 1500:]]
+    places = np.random.default_rng(3).permutation(3000)[:900]
+    exact = centred(vectors[places], coder.mean) @ centred(vectors[5], coder.mean)
+    found = estimate(blocks, places, vectors[5], coder)
+    np.testing.assert_array_equal(found, estimate([codes], places, vectors[5], coder))
+    assert np.abs(found - exact).mean() < 0.04 and abs(float((found - exact).mean())) < 0.005
+    assert estimate(blocks, np.empty(0, np.intp), vectors[5], coder).shape == (0,)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.recall.score import SHELF_WEIGHT, Array, Corpus, Places, Pool, _rows, bm25, rarity, seed, structure
+from mnemic.recall.score import SHELF_WEIGHT, Array, Corpus, Places, Pool, _rows, bm25, corrected, rarity, seed, structure
 
 LN = np.log
 
@@ -175,3 +175,13 @@ def test_a_similar_node_lends_by_how_similar_it_is_and_only_one_step_far() -> No
 def test_shelf_weight_scales_what_matched_and_the_prior_comes_on_top() -> None:
     total, _ = scored(array(1.0), places(-1), places(-1), weight=array(0.5), prior=array(0.04))
     assert total == pytest.approx([0.275 + 0.04])
+
+
+def test_corrected_cosines_give_what_they_would_have_given_from_the_start() -> None:
+    more = {"cos": array(0.2, np.nan, 0.5), "weight": array(1.0, 0.9, 0.78)}
+    guessed = pool([[1.0], [0.0], [2.0]], places(0, 0, 1), places(0, 1, 0), **more)
+    known = replace(guessed, cos=array(0.2, 0.1, 0.4))
+    total, parts = corrected(*structure(guessed, CORPUS), guessed, [2, 1], known.cos[[2, 1]])
+    expected, wanted = structure(known, CORPUS)
+    np.testing.assert_allclose(total, expected)
+    np.testing.assert_allclose(parts["vector"], wanted["vector"])

@@ -47,10 +47,11 @@ def say(memory: Memory, session: str, *turns: tuple[str, str, str]) -> None:
 
 
 def files(memory: Memory) -> dict[str, bytes]:
-    """Every note of the vault, by path."""
+    """Every note of the vault that a dream may write, by path."""
     root = memory.vault.root
-    found = (file for file in sorted(root.rglob("*")) if file.is_file() and ".git" not in file.parts)
-    return {str(file.relative_to(root)): file.read_bytes() for file in found} if root.exists() else {}
+    found = (file for file in sorted(root.rglob("*")) if file.is_file())
+    by_path = {str(file.relative_to(root)): file for file in found} if root.exists() else {}
+    return {path: file.read_bytes() for path, file in by_path.items() if path.startswith(("articles/", "talk/", "meta/Dreams"))}
 
 
 def article(memory: Memory, title: str) -> str:

@@ -102,10 +102,19 @@ def test_a_question_mark_in_a_list_is_a_word_and_not_a_key() -> None:
 LINE = st.from_regex(r"[a-z]{1,3}: [a-zA-Z0-9 .,/()'\[\]#:-]{0,12}", fullmatch=True)
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(LINE, min_size=1, max_size=3))
+TYPED = st.from_regex(r"[a-z]{1,3}: -?[0-9]{1,5}([.:_-][0-9]{0,3}){0,2}", fullmatch=True)
+
+
+def test_the_head_that_mnemic_writes_is_read_quickly() -> None:
+    head = {"type": "note", "created": "2026-03-01", "relevance": 0.895, "access_count": 12}
+    assert frontmatter._simple(b"type: note\ncreated: 2026-03-01\nrelevance: 0.895\naccess_count: 12\n") == head
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(LINE | TYPED, min_size=1, max_size=3))
 def test_the_quick_reader_says_what_yaml_says_or_nothing(lines: list[str]) -> None:
     block = ("\n".join(lines) + "\n").encode()
     quick = frontmatter._simple(block)
     if quick is not None:
-        assert quick == frontmatter._plain(frontmatter._parsed(block))
+        told = frontmatter._plain(frontmatter._parsed(block))
+        assert quick == told and list(map(type, quick.values())) == list(map(type, told.values()))

@@ -65,27 +65,28 @@ def _message_nodes(document: Document, message: Message, body: str, path: str, f
     title = " ".join(body[:120].split())[:80]
     reach = tree[0].reach if parts else min(len(body), MESSAGE_REACH)
     whole = Node("", "message", title, 0, len(body), reach, -1)
-    options = {"said": message.created_at, "message": message.seq, "speaker": message.name}
     found = [_new(document, whole, message.text_id, body, path=path, kind="message", title=title, start=0,
-                  reach=reach, parent=0, **options)]  # type: ignore[arg-type]  # fmt: skip
+                  reach=reach, parent=0, message=message)]  # fmt: skip
     for place, node in enumerate(tree):
         if node.parent < 0 or not parts:
             continue
         found.append(
             _new(document, node, message.text_id, body, path=f"{path}/{node.path}", kind=node.kind, title=node.title,
                  start=node.start, reach=node.start if _repeats(tree, place) else node.reach,
-                 parent=first + node.parent, **options)  # type: ignore[arg-type]
+                 parent=first + node.parent, message=message)
         )  # fmt: skip
     return found
 
 
 def _new(
     document: Document, node: Node, text_id: int, body: str, *, path: str, kind: str, title: str, start: int,
-    reach: int, parent: int, said: int | None = None, message: int | None = None, speaker: str = "",
+    reach: int, parent: int, message: Message | None = None,
 ) -> NewNode:  # fmt: skip
-    words = passage(body, start, reach, speaker=speaker, title=title if parent < 0 else "")
-    created = document.created_at if said is None else said
-    return NewNode(path, kind, title, parent, text_id, start, node.end, reach, created, message, speaker, words)
+    words = passage(body, start, reach, speaker=message.name if message else "", title=title if parent < 0 else "")
+    if message is None:
+        return NewNode(path, kind, title, parent, text_id, start, node.end, reach, document.created_at, passage=words)
+    return NewNode(path, kind, title, parent, text_id, start, node.end, reach, message.created_at, message.seq,
+                   message.name, words, document.session, message.role)  # fmt: skip
 
 
 def _is_single(tree: Sequence[Node]) -> bool:

@@ -1,16 +1,16 @@
 """Compact codes, so that a search over very many vectors reads a sixteenth of them.
 
-Up to about 20,000 vectors `scan` compares the query with all of them and is exact. Above, each vector also
-has a code of two bits a dimension, held in memory (96 bytes for 384 dimensions; a million are 96 MB instead
-of 1.5 GB): `nearest` compares the query with all codes by XOR and bit counts, and names candidates to compare
-by their full vectors. Codes are taken after subtracting the mean of all vectors, because the vectors of most
-models fill a narrow cone, in which plain signs hardly differ. docs/codes.md has the measurements and the ways
-not taken, `python -m bench.codes` makes them again.
+Up to about 20,000 vectors `scan` compares the query with all of them and is exact. Above, each vector also has a code of
+two bits a dimension, held in memory (96 bytes for 384 dimensions; a million are 96 MB instead of 1.5 GB): `nearest`
+compares the query with the first bits of all codes by XOR and bit counts, then with both bits of the best, and names
+candidates to compare by their full vectors. Codes are taken after subtracting the mean of all vectors, because the
+vectors of most models fill a narrow cone, in which plain signs hardly differ. docs/codes.md has the measurements and the
+ways not taken, `python -m bench.codes` makes them again.
 
 A coordinate becomes one of the levels -3, -1, 1, 3, the 2-bit number `2*a + b` with digits -1 or 1, and so does
-the query's. A product of levels is then a weighted sum of products of digits, and a sum
-of products of digits is a bit count: sum(a*b) = dim - 2*count(a XOR b). So one pass of integer work gives the
-dot product of the rounded vectors.
+the query's. A product of a vector's first digit, its sign, and the query's level is then a weighted sum of products of
+digits, and a sum of products of digits is a bit count: sum(a*b) = dim - 2*count(a XOR b). So one pass of integer work
+gives the dot product of the signs and the rounded query.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ STALE = 0.25
 STEP = 0.996
 """Best uniform step of two bits for a normal distribution of spread 1 (Max 1960, IRE Trans. IT-6, table II)."""
 
-REFINE = 4
+ROUNDED = 0.939
+"""The mean cosine of a vector with its two-bit levels: sqrt(1 - .1188), Max 1960, table II."""
+
+REFINE = 8
 """Of so many times the candidates the code is compared with the unrounded query."""
 
 
@@ -80,19 +83,32 @@ def nearest(blocks: Sequence[Codes], query: NDArray[np.float32], coder: Coder, k
         return np.empty(0, np.intp)
     point = centred(query, coder.mean)
     digits = _digits(point[None])
-    distances = np.concatenate([_distances(block, digits) for block in blocks])
-    rough = _best(-distances.view(np.int32), REFINE * k)
+    rough = _least(np.concatenate([_distances(block, digits) for block in blocks]), REFINE * k)
     return rough[_best(_closeness(_columns(blocks, rough), point), k)]
+
+
+def estimate(
+    blocks: Sequence[Codes], places: NDArray[np.intp], query: NDArray[np.float32], coder: Coder
+) -> NDArray[np.float32]:
+    """About the centred cosines of the query with some columns, counted through all blocks.
+
+    Off by .02, and by more than .05 once in a hundred times, for 384 dimensions (docs/codes.md).
+    """
+    if not len(places):
+        return np.empty(0, np.float32)
+    return _closeness(_columns(blocks, places), centred(query, coder.mean)) / np.float32(ROUNDED)
 
 
 def _columns(blocks: Sequence[Codes], places: NDArray[np.intp]) -> Codes:
     """Some columns of all blocks, in the order asked for."""
     found = np.empty((len(blocks[0]), len(places)), np.uint64)
-    first = 0
-    for block in blocks:
-        here = (places >= first) & (places < first + block.shape[1])
-        found[:, here] = block[:, places[here] - first]
-        first += block.shape[1]
+    order = np.argsort(places, kind="stable")
+    ends = np.cumsum([block.shape[1] for block in blocks])
+    start = 0
+    for block, end, reach in zip(blocks, ends, np.searchsorted(places[order], ends), strict=True):
+        here = order[start:reach]
+        found[:, here] = block[:, places[here] - (end - block.shape[1])]
+        start = reach
     return found
 
 
@@ -123,13 +139,15 @@ def _digits(points: NDArray[np.float32]) -> Codes:
     return np.ascontiguousarray(np.vstack(rows), dtype=np.uint64)
 
 
-def _distances(codes: Codes, query: Codes) -> NDArray[np.uint32]:
-    """A number for each column that grows as the dot product with the rounded query falls."""
+def _distances(codes: Codes, query: Codes) -> NDArray[np.uint16]:
+    """A number for each column that grows as the dot product of its signs with the rounded query falls.
+
+    The low digits of the columns are left to the comparison of the best: half the memory is read for it.
+    """
     words = len(codes) // 2
-    halves, asked = (codes[:words], codes[words:]), (query[:words], query[words:])
-    total = np.zeros(codes.shape[1], np.uint32)
-    for high, other, weight in ((0, 0, 2), (0, 1, 1), (1, 0, 1), (1, 1, 0)):
-        total += np.bitwise_count(halves[high] ^ asked[other]).sum(axis=0, dtype=np.uint32) << weight
+    signs, total = codes[:words], np.zeros(codes.shape[1], np.uint16)
+    for asked, weight in ((query[:words], 1), (query[words:], 0)):
+        total += np.add.reduce(np.bitwise_count(signs ^ asked), axis=0, dtype=np.uint16) << weight
     return total
 
 
@@ -151,6 +169,13 @@ def _closeness(codes: Codes, point: NDArray[np.float32]) -> NDArray[np.float32]:
 
 _BITS = (np.arange(256)[:, None] >> np.arange(8) & 1).astype(np.float32)
 """The bits of every byte, the lowest first."""
+
+
+def _least(numbers: NDArray[np.uint16], k: int) -> NDArray[np.intp]:
+    """Positions of the k least numbers, the least first, ties by position: they are small, so counting finds the edge."""
+    edge = int(np.searchsorted(np.cumsum(np.bincount(numbers)), min(k, len(numbers))))
+    chosen = np.flatnonzero(numbers <= edge)
+    return np.asarray(chosen[np.argsort(numbers[chosen], kind="stable")[:k]], np.intp)
 
 
 def _best(scores: NDArray[np.floating | np.integer], k: int) -> NDArray[np.intp]:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from random import Random
 
 import numpy as np
@@ -28,8 +28,8 @@ from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
 from mnemic.models.document import SHELVES
 from mnemic.recall.index import FEW, VectorIndex
 from mnemic.recall.rerank import SECONDS, Timed
-from mnemic.recall.score import SCORINGS, SHELF_WEIGHT, Array, Corpus, Pool, seed, structure
-from mnemic.recall.words import NONE, POSTINGS, frequencies, matching, rarest
+from mnemic.recall.score import SCORINGS, SHELF_WEIGHT, Array, Corpus, Pool, corrected, seed, structure
+from mnemic.recall.words import NONE, POSTINGS, Lists, frequencies, matching, rarest
 from mnemic.settings import DecaySettings
 from mnemic.store import Found, Ids, Said, Store
 from mnemic.text.query import Query, read
@@ -40,8 +40,11 @@ BEFORE, AFTER = 2, 1
 """Messages around a candidate that are looked at with it: what `window` and `reply` read."""
 NARROW, WIDE = 10_000, 3
 """A scope of fewer nodes is searched by itself; for a wider one so many times the candidates of the namespace are taken."""
+SURE = 100
+"""So many of the best are scored by their full vectors; in a large home the others by what their codes tell."""
+HOUR_MS = 3_600_000
 RERANKED = 30
-FLOOR = {"vector": 2.2, "words": 0.5}
+FLOOR = {"vector": 2.2, "words": 0.8}
 """Below this the best hit is no answer: set so that one in a hundred answerable questions is refused (docs/recall.md)."""
 TAIL = 0.3
 """What share of the floor the further hits must reach once the best is above it."""
@@ -102,6 +105,8 @@ class _Run:
     degraded: list[str] = field(default_factory=list)
     timings: dict[str, float] = field(default_factory=dict)
     vector: NDArray[np.float32] | None = None
+    lexicons: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """Nodes, terms and nodes removed, by shelf that holds any."""
     vectors: dict[str, VectorIndex] = field(default_factory=dict)
     vector_rank: dict[int, int] = field(default_factory=dict)
     lexical_rank: dict[int, int] = field(default_factory=dict)
@@ -127,7 +132,7 @@ class _Run:
         """The same question, as far as it was read, to other tiers."""
         return _Run(
             self.ns, self.query, self.scope, self.scoring, self.now, degraded=list(self.degraded), timings=dict(self.timings),
-            vector=self.vector, vectors=self.vectors, tiers=tiers, buried=self.buried,
+            vector=self.vector, lexicons=self.lexicons, vectors=self.vectors, tiers=tiers, buried=self.buried,
         )  # fmt: skip
 
 
@@ -144,6 +149,9 @@ class Recall:
         """Whether vectors only count words, and so tell nothing that the words do not."""
         self._reranker = Timed(reranker, rerank_seconds) if reranker else None
         self._indexes: dict[tuple[str, str], VectorIndex] = {}
+        self._lists: dict[tuple[str, str], Lists] = {}
+        self._listed: dict[tuple[str, str, frozenset[str]], tuple[object, Ids]] = {}
+        """By namespace, shelf and tiers: the nodes in use, and as of when."""
         self._hidden_ids: dict[tuple[str, str], tuple[list[str], Ids]] = {}
 
     def ask(
@@ -178,12 +186,17 @@ class Recall:
             started = time.perf_counter()
             run.vector = self._query_vector(run)
             started = _lap(run, "embed", started)
-            if run.vector is not None:
-                run.vectors = {shelf: self._index(run.ns, shelf) for shelf in SHELVES}
-                self._share_mean(run)
-            _lap(run, "prepare", started)
+            # Outside the snapshot: the first of an embedder is written down.
+            indexes = {shelf: self._index(ns, shelf) for shelf in SHELVES} if run.vector is not None else {}
             # One state of the catalogue for all stages: a document on its way to another shelf is found once.
             with self._store.reading():
+                # After it began: what it places on a shelf was counted there before.
+                run.lexicons = self._lexicons(ns)
+                run.vectors = {shelf: index for shelf, index in indexes.items() if shelf in run.lexicons}
+                for index in run.vectors.values():
+                    index.refresh()
+                self._share_mean(run)
+                _lap(run, "prepare", started)
                 again = run.anew(MODES["deep"])
                 answer = self._asked(run, question, budget or Budget(), why_not)
                 if widens and run.faded and not answer.hits:
@@ -193,6 +206,11 @@ class Recall:
         except StoreError as error:
             run.degraded.append(f"memory cannot be read: {error}")
             return self._answer(run, (), reason=run.degraded[-1])
+
+    def _lexicons(self, ns: str) -> dict[str, tuple[int, int, int]]:
+        """Nodes, terms and nodes removed of the shelves that hold any."""
+        found = {shelf: self._store.lexicon(ns, shelf) for shelf in SHELVES}
+        return {shelf: sums for shelf, sums in found.items() if sums[0]}
 
     def _stands(self, ns: str, path: str) -> bool:
         return any(self._store.nodes_within(ns, below=path, limit=1, shelf=shelf) for shelf in SHELVES)
@@ -222,16 +240,14 @@ class Recall:
         left = max(0, len(good) - len(dropped) - len(hits))
         return replace(self._answer(run, hits, reason=reason, why_not=why), omitted=left)
 
-    def _answer(
-        self, run: _Run, hits: Sequence[Hit], *, reason: str | None, why_not: tuple[WhyNot, ...] = ()
-    ) -> Answer:
+    def _answer(self, run: _Run, hits: Sequence[Hit], *, reason: str | None, why_not: tuple[WhyNot, ...] = ()) -> Answer:
         return Answer(
             hits=tuple(hits), reason=reason, degraded=tuple(run.degraded), embedder=self._embedder.identity,
             scoring=run.scoring, why_not=why_not, timings=run.timings,
         )  # fmt: skip
 
     def _nothing(self, run: _Run) -> str:
-        if not self._store.lexicon(run.ns)[0]:
+        if not run.lexicons:
             return f"nothing is remembered in namespace {run.ns!r} yet"
         return self._fading(run, "nothing matches: that it is not recorded does not mean it never happened")
 
@@ -246,20 +262,23 @@ class Recall:
         run.forgotten = self._store.forgotten(run.ns)
         found: list[Found] = []
         said: list[Said] = []
-        for shelf in SHELVES:
+        for shelf in run.lexicons:
             run.among[shelf], run.without[shelf] = self._among(run, shelf), self._without(run, shelf)
-            ids = self._nearest(run, shelf) | self._matching(run, shelf)
-            started = _lap(run, "find", started)
-            places = self._store.places(run.ns, sorted(ids), shelf) if ids else {}
+        # The best of all shelves together, and their neighbours wherever those stand: a move changes no answer but by
+        # the shelves' weights.
+        candidates = self._nearest(run), self._matching(run), self._quoting(run)
+        ids = {shelf: sorted({node for each in candidates for node in each.get(shelf, ())}) for shelf in run.lexicons}
+        started = _lap(run, "find", started)
+        around: set[tuple[int, int]] = set()
+        for shelf in run.lexicons:
+            places = self._store.places(run.ns, ids[shelf], shelf)
             found += self._store.found(run.ns, [node for node, place in places.items() if place is None], shelf)
-            around = {
-                (place[0], place[1] + lag)
-                for place in places.values()
-                if place is not None
-                for lag in range(-BEFORE, AFTER + 1)
+            around |= {
+                (place[0], place[1] + lag) for place in places.values() if place is not None for lag in range(-BEFORE, AFTER + 1)
             }
-            said += self._store.turns(run.ns, list(around), shelf) if around else []
-            started = _lap(run, "widen", started)
+        for shelf in run.lexicons:
+            said += self._store.turns(run.ns, list(around), shelf)
+        _lap(run, "widen", started)
         return found, said
 
     def _share_mean(self, run: _Run) -> None:
@@ -307,11 +326,21 @@ class Recall:
         if not self._store.has_unused(run.ns, since):
             return None
         run.faded = True
-        ids = self._store.nodes_used(run.ns, since, core="core" in run.tiers, limit=NARROW + 1, shelf=shelf)
+        ids = self._in_use(run, shelf, since - since % HOUR_MS)
         if len(ids) <= NARROW:
-            return np.unique(np.array(ids, dtype=np.int64))
+            return ids
         run.reach = WIDE
         return None
+
+    def _in_use(self, run: _Run, shelf: str, since: int) -> Ids:
+        """Nodes used since the beginning of an hour, so that one listing serves until something changes; `_allowed` looks
+        again whether each still is in the tiers."""
+        key, stamp = (run.ns, shelf, run.tiers), (since, self._store.head(run.ns), self._store.lexicon(run.ns))
+        known = self._listed.get(key)
+        if known is None or known[0] != stamp:
+            ids = self._store.nodes_used(run.ns, since, core="core" in run.tiers, limit=NARROW + 1, shelf=shelf)
+            known = self._listed[key] = (stamp, np.unique(np.array(ids, dtype=np.int64)))
+        return known[1]
 
     def _among(self, run: _Run, shelf: str) -> Ids | None:
         """The only nodes that may answer, where they are few."""
@@ -357,44 +386,62 @@ class Recall:
             run.degraded.append(f"{waiting} document{'s' if waiting > 1 else ''} not embedded yet: found by words only")
         return vector
 
-    def _nearest(self, run: _Run, shelf: str) -> set[int]:
-        if run.vector is None:
-            return set()
-        ids = run.vectors[shelf].nearest(run.vector, run.reach * VECTOR_K, run.among[shelf], run.without[shelf]).tolist()
-        run.vector_rank |= {node: place for place, node in enumerate(ids)}
-        return set(ids)
+    def _nearest(self, run: _Run) -> dict[str, set[int]]:
+        """By shelf, the nodes closest in meaning."""
+        near: list[tuple[float, int, int, str]] = []
+        for shelf, index in run.vectors.items():
+            assert run.vector is not None
+            ids = index.nearest(run.vector, run.reach * VECTOR_K, run.among[shelf], run.without[shelf]).tolist()
+            cosines = index.cosines(run.vector, ids).tolist()
+            near += [(-cos, node, node, shelf) for node, cos in zip(ids, cosines, strict=True)]
+        return _first(near, run.reach * VECTOR_K, run.vector_rank)
 
     def _index(self, ns: str, shelf: str) -> VectorIndex:
         key = (ns, shelf)
         if key not in self._indexes:
             self._indexes[key] = VectorIndex(self._store, ns, self._embedder.identity, self._embedder.dim, shelf)
-        index = self._indexes[key]
-        index.refresh()
-        return index
+        return self._indexes[key]
 
-    def _matching(self, run: _Run, shelf: str) -> set[int]:
-        words = list(run.query.terms)
-        counts = self._store.document_frequencies(run.ns, words, shelf)
-        for word, count in counts.items():
-            run.df[word] = run.df.get(word, 0) + count
-        ids = matching(self._store, run.ns, counts, run.reach * LEXICAL_K, shelf, run.among[shelf], run.without[shelf])
-        run.lexical_rank |= {node: place for place, node in enumerate(ids)}
-        for word in filter(is_prefix, rarest(counts, POSTINGS)):
-            run.prefixed.setdefault(word, set()).update(self._store.postings(run.ns, word, shelf).tolist())
-        found = set(ids)
+    def _lists_of(self, run: _Run, shelf: str) -> Lists:
+        known = self._lists.get((run.ns, shelf))
+        if known is None or known.lexicon != run.lexicons[shelf]:
+            known = self._lists[run.ns, shelf] = Lists(self._store, run.ns, shelf, run.lexicons[shelf])
+        return known
+
+    def _matching(self, run: _Run) -> dict[str, set[int]]:
+        """By shelf, the nodes whose words fit best."""
+        lists = {shelf: self._lists_of(run, shelf) for shelf in run.lexicons}
+        for each in lists.values():
+            for word, count in each.counts(run.query.terms).items():
+                run.df[word] = run.df.get(word, 0) + count
+        fitting: list[tuple[float, int, int, str]] = []
+        for shelf, each in lists.items():
+            among, without = run.among[shelf], run.without[shelf]
+            scores = matching(self._store, run.ns, run.df, run.reach * LEXICAL_K, shelf, among, without, each)
+            fitting += [(-score, -node, node, shelf) for node, score in scores.items()]
+        for word in filter(is_prefix, rarest(run.df, POSTINGS)):
+            run.prefixed[word] = {node for each in lists.values() for node in each.holders(word).tolist()}
+        return _first(fitting, run.reach * LEXICAL_K, run.lexical_rank)
+
+    def _quoting(self, run: _Run) -> dict[str, set[int]]:
+        """By shelf, the newest nodes that hold each quoted phrase."""
+        found: dict[str, set[int]] = {}
         for phrase in run.query.phrases:
-            holders = set(self._store.phrase(run.ns, list(phrase), POSTINGS, shelf)) - set(run.without[shelf].tolist())
-            among = run.among[shelf]
-            holders &= holders if among is None else set(among.tolist())
-            run.phrases |= holders
-            found |= set(sorted(holders)[-LEXICAL_K:])
+            here: list[tuple[int, str]] = []
+            for shelf in run.lexicons:
+                holders = set(self._store.phrase(run.ns, list(phrase), POSTINGS, shelf)) - set(run.without[shelf].tolist())
+                among = run.among[shelf]
+                here += [(node, shelf) for node in (holders if among is None else holders & set(among.tolist()))]
+            run.phrases |= {node for node, _ in here}
+            for node, shelf in sorted(here)[-LEXICAL_K:]:
+                found.setdefault(shelf, set()).add(node)
         return found
 
     # units
 
     def _units(self, run: _Run, pool: tuple[list[Found], list[Said]]) -> list[Unit]:
         found, said = pool
-        units = [_spoken(list(rows)) for _, rows in groupby(said, key=lambda row: (row.session, row.seq))]
+        units = [_spoken(list(rows)) for _, rows in groupby(said, key=itemgetter(0, 1))]
         for item in found:
             if item.size and (item.session is None or item.message is None):
                 key, ids = (f"d {item.document:012d}", item.id), (item.id,)
@@ -465,11 +512,17 @@ class Recall:
         if run.scoring == "seed":
             return self._seed(run, units)
         pool, corpus = self._pool(run, units)
-        return structure(pool, corpus, cosine=0.0 if self._counting else 2.0)
+        weight = 0.0 if self._counting else 2.0
+        total, parts = structure(pool, corpus, cosine=weight)
+        if run.vector is None or self._counting:
+            return total, parts
+        best = _ordered(total, units)[:SURE]
+        cos = self._cosines(run, [units[place] for place in best])
+        return corrected(total, parts, pool, best, cos, cosine=weight)
 
     def _pool(self, run: _Run, units: list[Unit]) -> tuple[Pool, Corpus]:
         words = list(run.query.terms)
-        n, size, _ = self._store.lexicon(run.ns)
+        n, size, _ = map(sum, zip(*run.lexicons.values(), strict=True)) if run.lexicons else (0, 0, 0)
         tf = frequencies([unit.terms for unit in units], words)
         for column, word in enumerate(words):
             if is_prefix(word):
@@ -480,7 +533,7 @@ class Recall:
         pool = Pool(
             tf=tf,
             length=np.array([unit.size for unit in units], dtype=float),
-            cos=self._cosines(run, units),
+            cos=self._cosines(run, units, exact=False),
             group=group,
             place=place,
             group_size=_group_sizes(units, group, place),
@@ -492,14 +545,16 @@ class Recall:
         )
         return pool, Corpus(n, _average(units, n, size), np.array([run.df.get(word, 0) for word in words], dtype=float))
 
-    def _cosines(self, run: _Run, units: list[Unit]) -> Array:
+    def _cosines(self, run: _Run, units: list[Unit], *, exact: bool = True) -> Array:
         """The best centred cosine of each unit's nodes; NaN without a vector."""
         cos = np.full(len(units), -np.inf)
         if run.vector is not None:
             for shelf in {unit.shelf for unit in units}:
                 here = np.flatnonzero([unit.shelf == shelf for unit in units])
                 owner = np.repeat(here, [len(units[place].every) for place in here])
-                values = run.vectors[shelf].cosines(run.vector, [node for place in here for node in units[place].every])
+                nodes = [node for place in here for node in units[place].every]
+                index = run.vectors[shelf]
+                values = index.cosines(run.vector, nodes) if exact else index.estimates(run.vector, nodes)
                 have = ~np.isnan(values)
                 np.maximum.at(cos, owner[have], values[have])
         cos[np.isinf(cos)] = np.nan
@@ -566,9 +621,7 @@ class Recall:
         above = set(self._good(run, total, parts, every)) if good else set[int]()
         return {place: BELOW for place in every if place not in above}
 
-    def _diverse(
-        self, run: _Run, units: list[Unit], order: list[int], budget: Budget
-    ) -> tuple[list[int], dict[int, str]]:
+    def _diverse(self, run: _Run, units: list[Unit], order: list[int], budget: Budget) -> tuple[list[int], dict[int, str]]:
         """Leave out what says the same as something better, and what lies inside it."""
         chosen: list[int] = []
         dropped: dict[int, str] = {}
@@ -639,9 +692,7 @@ class Recall:
 
     # explaining
 
-    def _why(
-        self, run: _Run, paths: Sequence[str], units: list[Unit], fate: dict[int, Fate], total: Array
-    ) -> tuple[WhyNot, ...]:
+    def _why(self, run: _Run, paths: Sequence[str], units: list[Unit], fate: dict[int, Fate], total: Array) -> tuple[WhyNot, ...]:
         return tuple(self._why_one(run, path, units, fate, total) for path in paths)
 
     def _why_one(self, run: _Run, path: str, units: list[Unit], fate: dict[int, Fate], total: Array) -> WhyNot:
@@ -669,6 +720,15 @@ class Recall:
             reasons = [run.refused[item.path] for item in unit.nodes if item.path in run.refused]
             return WhyNot(path, "scope", reasons[0] if reasons else "only its neighbours matched", signals)
         return WhyNot(path, *fate.get(place, CROWDED), signals)
+
+
+def _first(ranked: list[tuple[float, int, int, str]], k: int, ranks: dict[int, int]) -> dict[str, set[int]]:
+    """The nodes of the k first, by shelf, of (order, order of equals, node, shelf); their places are noted in `ranks`."""
+    found: dict[str, set[int]] = {}
+    for place, (_, _, node, shelf) in enumerate(sorted(ranked)[:k]):
+        ranks[node] = place
+        found.setdefault(shelf, set()).add(node)
+    return found
 
 
 def _part(item: Found, body: str | None) -> str:
@@ -700,7 +760,7 @@ def _lap(run: _Run, name: str, started: float) -> float:
 def _spoken(rows: list[Said]) -> Unit:
     """A message as a unit; its parts count where it has any, not the whole besides them."""
     one = rows[0]
-    key, every = (f"s {one.session}", one.seq), tuple([row.id for row in rows])
+    key, every = (f"s {one.talk}", one.seq), tuple([row.id for row in rows])
     if len(rows) == 1:
         return Unit(key, every, every, one.terms, one.size, one.speaker, one.role == "user", one.created_at, one.shelf)
     parts = [row for row in rows if row.kind != "message"] or rows

@@ -13,14 +13,14 @@ and compared as before, so nothing waits for the next code block.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.embed import calibration_of
 from mnemic.recall.codebook import matrix
-from mnemic.recall.codes import Coder, Codes, candidates, nearest
+from mnemic.recall.codes import Coder, Codes, candidates, estimate, nearest
 from mnemic.recall.words import NONE
 from mnemic.store import Ids, Store
 
@@ -49,9 +49,11 @@ class VectorIndex:
         self._coder = coder
         self._coded: list[Ids] = []
         self._codes: list[Codes] = []
+        self._columns: tuple[Ids, Ids, NDArray[np.intp]] | None = None
+        """The coded nodes by column, and ascending with the column of each."""
         self._loose = _Rows(self._dim)
         """Vectors without a code: all of them where there is no coder."""
-        self._known: dict[int, bytes] = {}
+        self._known = _Known(self._dim)
         """Full vectors from the store, which never change."""
         self._lengths: Floats | None = None
         """Their distances from the mean."""
@@ -62,14 +64,15 @@ class VectorIndex:
             removed = self._store.lexicon(self._ns)[2]
             if removed != self._removed:
                 # Vectors of earlier revisions would crowd out those of the present one.
-                self._removed, self._stamp, self._loose, self._known = removed, self._sealed, _Rows(self._dim), {}
+                self._removed, self._stamp, self._loose = removed, self._sealed, _Rows(self._dim)
+                self._known = _Known(self._dim)
             # Codes are made of vectors that came: without new ones there is nothing new.
             elif self._stamp and not self._store.vectors_after(self._ns, self._embedder, self._stamp, 1, shelf=self._shelf):
                 return
             known = self._store.coder(self._ns, self._embedder, self._shelf)
             mean = known[1] if known else b""
             if mean != (self._coder.mean.tobytes() if self._coder else b""):
-                self._reset(Coder.load(mean))
+                self._reset(Coder.load(mean) if known else None)
             if known:
                 self._take_codes()
             self._take_vectors()
@@ -81,7 +84,7 @@ class VectorIndex:
             ids = np.frombuffer(block.nodes, dtype="<i8")
             self._coded.append(ids)
             self._codes.append(np.frombuffer(block.codes, dtype="<u8").reshape(-1, len(ids)))
-            self._sealed = block.last
+            self._sealed, self._columns = block.last, None
         self._loose = self._loose.after(self._sealed)
         self._stamp = max(self._stamp, self._sealed)
 
@@ -92,10 +95,11 @@ class VectorIndex:
                                matrix([vector for _, _, vector in rows], self._dim))  # fmt: skip
 
     @property
-    def sums(self) -> tuple[int, Floats]:
-        """How many vectors are held, and their sum."""
+    def sums(self) -> tuple[int, NDArray[np.float64]]:
+        """How many vectors there are, and their sum: that of those with a code by the mean they were coded with."""
         with self._guard:
-            return len(self._loose), self._loose.sum
+            coded = sum(map(len, self._coded))
+            return coded + len(self._loose), self._loose.sum + (coded * self._coder.mean if self._coder else 0)
 
     def share(self, mean: Floats | None) -> None:
         """Take the mean of all shelves off from now on; `None` while there are too few vectors to tell."""
@@ -127,6 +131,29 @@ class VectorIndex:
                 found[have] = self._compare(query, rows)
             return found
 
+    def estimates(self, query: Floats, ids: Sequence[int]) -> Floats:
+        """As `cosines`, but without reading from the store: of nodes that have a code, what the code tells."""
+        with self._guard:
+            found, wanted = np.full(len(ids), np.nan, dtype=np.float32), np.array(ids, dtype=np.int64)
+            places = self._loose.places(ids)
+            held = places >= 0
+            if held.any():
+                found[held] = self._compare(query, self._loose.vectors[places[held]])
+            if self._coder is not None:
+                _, known, columns = self._coded_columns()
+                at = np.searchsorted(known, wanted, side="right") - 1
+                coded = ~held & (at >= 0)
+                coded[coded] = known[at[coded]] == wanted[coded]
+                found[coded] = estimate(self._codes, columns[at[coded]], query, self._coder)
+            return found
+
+    def _coded_columns(self) -> tuple[Ids, Ids, NDArray[np.intp]]:
+        if self._columns is None:
+            ids = np.concatenate([*self._coded, NONE])
+            order = np.argsort(ids, kind="stable")
+            self._columns = (ids, ids[order], order)
+        return self._columns
+
     def vectors(self, ids: Sequence[int]) -> Floats:
         """Centred unit vectors, shape (n, dim); zeros where a node has none."""
         with self._guard:
@@ -140,13 +167,11 @@ class VectorIndex:
         if self._coder is None:
             places = self._loose.places(ids)
             return self._loose.vectors[places[places >= 0]], places >= 0
-        known = self._known
-        if missing := [node for node in ids if node not in known]:
-            if len(known) > KEPT:
-                known = self._known = {node: known[node] for node in ids if node in known}
-            known |= self._store.vectors(self._ns, self._embedder, missing, self._shelf)
-        have = np.array([node in known for node in ids], dtype=bool)
-        return matrix([known[node] for node in ids if node in known], self._dim), have
+        if self._known.room < len(ids):
+            self._known = _Known(self._dim)
+        if missing := self._known.missing(ids):
+            self._known.extend(self._store.vectors(self._ns, self._embedder, missing, self._shelf))
+        return self._known.rows(ids)
 
     def nearest(self, query: Floats, k: int, among: Ids | None = None, without: Ids = NONE) -> Ids:
         """The ids of the k nodes closest to the query, best first; `among`: of these only; `without`: none of these."""
@@ -162,8 +187,8 @@ class VectorIndex:
         loose = _top(self._loose.ids, self._scan(query), k)
         if self._coder is None:
             return loose
-        few = nearest(self._codes, query, self._coder, max(k, candidates(sum(map(len, self._coded)))))
-        coded = np.concatenate([*self._coded, NONE])[few]
+        nodes = self._coded_columns()[0]
+        coded = nodes[nearest(self._codes, query, self._coder, max(k, candidates(len(nodes))))]
         return np.concatenate([coded[coded > 0], loose])  # 0 stands where one was erased
 
     def _scan(self, query: Floats) -> Floats:
@@ -179,8 +204,8 @@ class VectorIndex:
         """Centred cosines without a centred copy of the rows: (v - m)(q - m) = v(q - m) - m(q - m)."""
         wanted = query - self.mean
         wanted /= max(float(np.linalg.norm(wanted)), 1e-6)
-        scores = (rows @ wanted - self.mean @ wanted) / lengths
-        return scores.astype(np.float32, copy=False)
+        # Rounded: in which order a sum is made must not tell two equal texts apart.
+        return np.round((rows @ wanted - self.mean @ wanted) / lengths, 5).astype(np.float32, copy=False)
 
 
 class _Rows:
@@ -206,9 +231,8 @@ class _Rows:
         return self._vectors[: self._count]
 
     @property
-    def sum(self) -> Floats:
-        total: Floats = self._sum.astype(np.float32)
-        return total
+    def sum(self) -> NDArray[np.float64]:
+        return self._sum
 
     @property
     def mean(self) -> Floats:
@@ -243,12 +267,39 @@ class _Rows:
         return kept
 
 
+class _Known:
+    """Vectors that were read from the store, by node, in room that is taken as it fills."""
+
+    def __init__(self, dim: int) -> None:
+        self._vectors = np.zeros((KEPT, dim), dtype=np.float16)
+        self._places: dict[int, int] = {}
+
+    @property
+    def room(self) -> int:
+        return KEPT - len(self._places)
+
+    def missing(self, ids: Sequence[int]) -> list[int]:
+        return [node for node in ids if node not in self._places]
+
+    def extend(self, found: Mapping[int, bytes]) -> None:
+        """Take in vectors of nodes that were missing."""
+        start = len(self._places)
+        rows = np.frombuffer(b"".join(found.values()), dtype=np.float16).reshape(len(found), self._vectors.shape[1])
+        self._vectors[start : start + len(found)] = rows
+        self._places |= {node: start + place for place, node in enumerate(found)}
+
+    def rows(self, ids: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
+        """The vectors of those nodes that have one, and which they are."""
+        places = np.array([self._places.get(node, -1) for node in ids], dtype=np.int64)
+        return self._vectors[places[places >= 0]].astype(np.float32), places >= 0
+
+
 def _top(ids: Ids, scores: Floats, k: int) -> Ids:
     """The k ids with the highest scores, best first, ties by id; NaN is no score."""
     have = np.flatnonzero(~np.isnan(scores))
     if len(have) > k:
-        have = have[np.argpartition(-scores[have], k - 1)[:k]]
-    return ids[have[np.lexsort((ids[have], -scores[have]))]]
+        have = have[scores[have] >= np.partition(scores[have], len(have) - k)[len(have) - k]]
+    return ids[have[np.lexsort((ids[have], -scores[have]))[:k]]]
 
 
 def _lengths(rows: Floats, mean: Floats) -> Floats:

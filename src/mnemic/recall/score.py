@@ -4,7 +4,7 @@
 so scores of two queries compare and a floor can be set. `seed` is the formula of seed 000 §4, kept selectable.
 
     structure   S = 2·turn + 2·cos/.25 + .5·reply + gate·(5·window + 4·session) + cues
-    turn        BM25 of the unit over the query's idf mass (k1 1.2, b .6)
+    turn        BM25 of the unit over the query's idf mass (k1 1.2, b 1 - .4·gate, idf to the power of 1.5)
     window      the same over the unit and its two predecessors (b .75)
     session     the same over all pool members of its conversation or document (b .75)
     reply       turn of the next unit: an answer echoes the question
@@ -28,6 +28,8 @@ Places = NDArray[np.int64]
 SCORINGS = ("structure", "seed")
 SHELF_WEIGHT = {"hot": 1.0, "warm": 0.9, "cold": 0.78}
 K1 = 1.2
+SHARP = 1.5
+"""What idf is raised to: a question's rare words tell more than their share of it, most of all among long units."""
 COS_SCALE = 0.25
 GATE_LENGTH = 24.0
 SMALL = 50
@@ -73,9 +75,10 @@ class Corpus:
 
 def structure(pool: Pool, corpus: Corpus, *, cosine: float = 2.0) -> tuple[Array, dict[str, Array]]:
     """Scores and their parts, (P,) each. `cosine` is the vector's weight: 0 for an embedder that only counts words."""
-    idf = rarity(corpus.n, corpus.df)
+    idf = rarity(corpus.n, corpus.df) ** SHARP
     gate = min(1.0, GATE_LENGTH / max(corpus.average, 1e-9))
-    turn = bm25(pool.tf, pool.length / max(corpus.average, 1e-9), idf, 0.6)
+    # A long message among short ones holds more; among long ones, it is only wordier.
+    turn = bm25(pool.tf, pool.length / max(corpus.average, 1e-9), idf, 1 - 0.4 * gate)
     one, two, following = (_rows(pool, lag) for lag in (-1, -2, 1))
     near_tf = pool.tf + _take(pool.tf, one) + _take(pool.tf, two)
     near_length = pool.length + _take(pool.length, one) + _take(pool.length, two)
@@ -97,6 +100,17 @@ def structure(pool: Pool, corpus: Corpus, *, cosine: float = 2.0) -> tuple[Array
     }
     total = np.sum(list(parts.values()), axis=0) * pool.weight
     return total, {**parts, "gate": np.full(len(total), gate)}
+
+
+def corrected(
+    total: Array, parts: dict[str, Array], pool: Pool, places: Sequence[int], cos: Array, *, cosine: float = 2.0
+) -> tuple[Array, dict[str, Array]]:
+    """What `structure` gives where some of the pool's cosines were estimates and these are the true ones."""
+    change = cosine * (np.nan_to_num(cos) - np.nan_to_num(pool.cos[places])) / COS_SCALE
+    vector, sums = parts["vector"].copy(), total.copy()
+    vector[places] += change
+    sums[places] += change * pool.weight[places]
+    return sums, {**parts, "vector": vector}
 
 
 def rarity(nodes: int, df: Array) -> Array:

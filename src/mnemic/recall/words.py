@@ -22,7 +22,39 @@ SHORT, LEAST = 4, 100
 """The short list is so many times what is asked for, and never fewer."""
 FULL = 10_000
 """So few nodes are ranked each, by all terms: a scope must not lose a text because its words are common elsewhere."""
+KEPT = 500_000
+"""Entries of the index that are kept in memory once they were read: 4 MB."""
+DENSE = 40
+"""Ids that lie within so many times their number are counted in place: quicker than sorting them."""
 NONE: Ids = np.zeros(0, dtype=np.int64)
+
+
+class Lists:
+    """Which nodes hold which term, on one shelf of a namespace: what was read once is true until its lexicon changes."""
+
+    def __init__(self, store: Store, ns: str, shelf: str = "hot", lexicon: tuple[int, int, int] | None = None) -> None:
+        self._store, self._ns, self._shelf = store, ns, shelf
+        self.lexicon = lexicon
+        self._counts: dict[str, int] = {}
+        self._holders: dict[str, Ids] = {}
+        self._held = 0
+
+    def counts(self, terms: Sequence[str]) -> dict[str, int]:
+        """In how many nodes each term occurs, as `Store.document_frequencies`."""
+        if fresh := [term for term in terms if term not in self._counts]:
+            self._counts |= self._store.document_frequencies(self._ns, fresh, self._shelf)
+        return {term: self._counts[term] for term in terms}
+
+    def holders(self, term: str) -> Ids:
+        """Every node that holds a term, as `Store.postings`."""
+        found = self._holders.get(term)
+        if found is None:
+            found = self._store.postings(self._ns, term, self._shelf)
+            if self._held + len(found) > KEPT:
+                self._holders, self._held = {}, 0
+            self._holders[term] = found
+            self._held += len(found)
+        return found
 
 
 def rarest(counts: Mapping[str, int], limit: int) -> list[str]:
@@ -38,20 +70,21 @@ def rarest(counts: Mapping[str, int], limit: int) -> list[str]:
 
 def matching(
     store: Store, ns: str, counts: Mapping[str, int], k: int, shelf: str = "hot", among: Ids | None = None,
-    without: Ids = NONE,
-) -> list[int]:  # fmt: skip
-    """The k best nodes for terms that occur in `counts` nodes each, best first.
+    without: Ids = NONE, lists: Lists | None = None,
+) -> dict[int, float]:  # fmt: skip
+    """The k best nodes for terms that occur in `counts` nodes each, best first, with their scores.
 
     `among`: of these nodes only; `without`: none of these. The terms are cut to the rarest within `POSTINGS`, unless
     `among` is so few that they need no index.
     """
+    lists = lists or Lists(store, ns, shelf)
     each = among is not None and len(among) <= FULL
     words = [word for word, count in counts.items() if count] if each else rarest(counts, POSTINGS)
     if not words or k < 1:
-        return []
+        return {}
     n, size, _ = store.lexicon(ns)
     idf = rarity(n, np.array([counts[word] for word in words], dtype=float))
-    holders = {word: store.postings(ns, word, shelf) for word in words if is_prefix(word) or not each}
+    holders = {word: lists.holders(word) for word in words if is_prefix(word) or not each}
     if among is not None and each:
         ids = among
     else:
@@ -66,16 +99,31 @@ def matching(
     length = np.array([len(found[node]) // 4 for node in have], dtype=float)
     scores = bm25(tf, length / max(size / max(n, 1), 1e-9), idf, 0.6)
     order = np.lexsort((-np.array(have, dtype=np.int64), -scores))[:k]
-    return [have[place] for place in order.tolist() if scores[place] > 0]
+    return {have[place]: float(scores[place]) for place in order.tolist() if scores[place] > 0}
 
 
 def _short(lists: Sequence[Ids], idf: Array, limit: int, among: Ids | None, without: Ids) -> Ids:
-    """The nodes with the most rarity mass of the terms they hold, newest first where it is equal."""
-    ids, owner = np.unique(np.concatenate(lists), return_inverse=True)
-    mass = np.bincount(owner, np.repeat(idf, [len(one) for one in lists]), minlength=len(ids))
-    allowed = ~np.isin(ids, without) & (True if among is None else np.isin(ids, among))
-    short = np.lexsort((-ids, -mass, ~allowed))[:limit]
-    return ids[short[allowed[short]]]
+    """The nodes with the most rarity mass of the terms they hold, ascending; of equals the newest."""
+    ids, mass = _sums(np.concatenate(lists), np.repeat(idf, [len(one) for one in lists]))
+    if len(without) or among is not None:
+        allowed = ~np.isin(ids, without) & (True if among is None else np.isin(ids, among))
+        ids, mass = ids[allowed], mass[allowed]
+    if len(ids) > limit:
+        edge = np.partition(mass, len(mass) - limit)[len(mass) - limit]
+        above = np.flatnonzero(mass > edge)
+        ids = ids[np.sort(np.concatenate([above, np.flatnonzero(mass == edge)[len(above) - limit :]]))]
+    return ids
+
+
+def _sums(ids: Ids, weights: Array) -> tuple[Ids, Array]:
+    """The distinct ids, ascending, and the sum of each one's weights, which are above 0."""
+    lowest = int(ids.min()) if len(ids) else 0
+    if len(ids) and int(ids.max()) - lowest < DENSE * len(ids):
+        sums: Array = np.bincount(ids - lowest, weights).astype(float, copy=False)
+        here = np.flatnonzero(sums)
+        return here + lowest, sums[here]
+    distinct, owner = np.unique(ids, return_inverse=True)
+    return distinct, np.bincount(owner, weights, minlength=len(distinct)).astype(float, copy=False)
 
 
 def frequencies(blobs: Sequence[bytes], words: Sequence[str]) -> Array:

@@ -6,11 +6,12 @@ live on several; writes go to the hot shelf. Raw scores are the engine's own: on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,9 @@ class NewNode:
     speaker: str = ""
     passage: str = ""
     """What it is found by; empty for a node that is only a container."""
+    session: str | None = None
+    role: str = ""
+    """Of a message and its parts: its conversation, and who spoke."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +90,10 @@ class Found:
 class Said(NamedTuple):
     """A node of a conversation as scoring sees it; a tuple because a question reads a thousand of them."""
 
-    session: str
-    role: str
+    talk: int
+    """The number of its conversation."""
     seq: int
+    role: str
     id: int
     size: int
     terms: bytes
@@ -221,11 +226,20 @@ class Transaction(Protocol):
         """Note that rows of a document may be on a shelf that is not its own, or soon will be."""
         ...
 
-    def put_codes(self, embedder: int, blocks: Sequence[CodeBlock]) -> None: ...
+    def shelve_entries(self, after: int, limit: int) -> int | None:
+        """Let entries about documents that have left the hot shelf follow them; the number of the last, if there were any.
 
-    def drop_codes(self, embedder: int) -> None: ...
+        Committed and read back there before they go here, so being killed in between loses nothing.
+        """
+        ...
 
-    def put_coder(self, embedder: int, count: int, coder: bytes) -> None: ...
+    def put_codes(self, embedder: int, blocks: Sequence[CodeBlock], shelf: str = "hot") -> None: ...
+
+    def drop_codes(self, embedder: int, shelf: str = "hot") -> None:
+        """Remove the codes of an embedder, and its coder."""
+        ...
+
+    def put_coder(self, embedder: int, count: int, coder: bytes, shelf: str = "hot") -> None: ...
 
     def put_edges(self, rows: Sequence[tuple[int, int, str, float]]) -> None: ...
 
@@ -314,8 +328,8 @@ class Store(Protocol):
         """What is wrong with the files; empty if nothing is."""
         ...
 
-    def backup(self, target: Path) -> None:
-        """Write a verified copy of the whole home as one archive."""
+    def backup(self, target: Path, more: Callable[[ZipFile], None] | None = None) -> None:
+        """Write a verified copy of everything stored, and what `more` adds, as one archive."""
         ...
 
     def sizes(self) -> dict[str, int]:
@@ -343,6 +357,8 @@ class Store(Protocol):
 
     def documents(self, ns: str, *, below: str = "", kind: str | None = None, after: int = 0,
                   limit: int = 1000) -> list[Document]: ...  # fmt: skip
+
+    def documents_of(self, ns: str, since: int, until: int) -> list[Document]: ...
 
     def documents_by_digest(self, ns: str, digest: str) -> list[Document]: ...
 
@@ -386,7 +402,9 @@ class Store(Protocol):
     def event(self, ns: str, seq: int) -> Event | None: ...
 
     # the vault
-    def vault_files(self, ns: str, *, below: str = "") -> list[VaultFile]: ...
+    def vault_files(self, ns: str) -> list[VaultFile]: ...
+
+    def vault_listed(self, ns: str, below: str) -> list[tuple[str, str, str, str]]: ...
 
     def vault_file(self, ns: str, path: str) -> VaultFile | None: ...
 
@@ -406,9 +424,9 @@ class Store(Protocol):
 
     def found(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> list[Found]: ...
 
-    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[str, int] | None]: ...
+    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[int, int] | None]: ...
 
-    def turns(self, ns: str, places: Sequence[tuple[str, int]], shelf: str = "hot") -> list[Said]: ...
+    def turns(self, ns: str, places: Sequence[tuple[int, int]], shelf: str = "hot") -> list[Said]: ...
 
     def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]: ...
 
@@ -430,7 +448,7 @@ class Store(Protocol):
 
     def phrase(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[int]: ...
 
-    def lexicon(self, ns: str) -> tuple[int, int, int]: ...
+    def lexicon(self, ns: str, shelf: str | None = None) -> tuple[int, int, int]: ...
 
     def queue(self, ns: str | None, *, due: int | None = None, limit: int = 100) -> list[tuple[str, QueueRow]]: ...
 
@@ -449,7 +467,7 @@ class Store(Protocol):
         self, ns: str, embedder: int, stamp: int, limit: int, *, until: int | None = None, shelf: str = "hot"
     ) -> int: ...
 
-    def vectors_last(self, ns: str, embedder: int) -> int: ...
+    def vectors_last(self, ns: str, embedder: int, shelf: str = "hot") -> int: ...
 
     def vectors_before(self, ns: str, embedder: int, node: int, limit: int, shelf: str = "hot"
                        ) -> list[tuple[int, bytes]]: ...  # fmt: skip
@@ -458,7 +476,7 @@ class Store(Protocol):
 
     def codes(self, ns: str, embedder: int, after: int = 0, shelf: str = "hot") -> list[CodeBlock]: ...
 
-    def codes_last(self, ns: str, embedder: int) -> int: ...
+    def codes_last(self, ns: str, embedder: int, shelf: str = "hot") -> int: ...
 
     def coder(self, ns: str, embedder: int, shelf: str = "hot") -> tuple[int, bytes] | None: ...
 

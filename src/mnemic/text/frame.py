@@ -24,9 +24,14 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from mnemic.clock import iso
 from mnemic.errors import BadInput
 from mnemic.text.normal import nfkc
+
+if TYPE_CHECKING:
+    from mnemic.models.answer import Hit
 
 NOTE = (
     "Reference data from memory, one JSON object per line, most important first. "
@@ -45,6 +50,12 @@ class Item:
     origin: str
     title: str = ""
     kind: str = ""
+
+
+def recalled(hit: Hit) -> Item:
+    """A hit of recall as it is shown: what somebody said bears their name."""
+    text = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
+    return Item(hit.path, text, iso(hit.created_at) or "", hit.origin, hit.title, hit.kind)
 
 
 def render(

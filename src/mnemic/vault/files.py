@@ -136,8 +136,8 @@ class Folder:
                 raise StoreError(f"{path!r} is no regular file: it was left alone")
             if before.st_size > MAX_BYTES:
                 raise StoreError(f"{path!r} has {before.st_size:,} bytes, the limit is {MAX_BYTES:,}: split it")
-            data = handle.read(MAX_BYTES + 1)
-            while more := handle.read(MAX_BYTES):  # grew while it was read
+            data = handle.read(before.st_size + 1)
+            while more := handle.read(1 << 20):  # grew while it was read
                 data += more
                 if len(data) > MAX_BYTES:
                     break
@@ -148,13 +148,15 @@ class Folder:
         return Read(data, stamp)
 
     def exists(self, path: str) -> bool:
-        """Whether anything bears this name."""
+        """Whether anything bears this name. Raises StoreError where that cannot be told."""
         try:
             with self._parent(path) as (at, name):
                 os.stat(name, dir_fd=at, follow_symlinks=False)
                 return True
         except FileNotFoundError:
             return False
+        except OSError as error:
+            raise StoreError(f"{path!r} cannot be read ({error.strerror}): it was left alone") from error
 
     # writing
 

@@ -27,6 +27,8 @@ _PLAIN = re.compile(r"([A-Za-z_][\w-]*):(?: +([^\s\W](?:[\w .,/()'+-]*[\w.)])?))
 _WORDS = re.compile(r"([A-Za-z_][\w-]*): +\[ *((?:[^\s\W][\w /-]*)?(?:, *[^\s\W][\w /-]*)*) *\] *\Z")
 _TYPED = re.compile(r"(?:[\d.+-].*|true|false|null|nan|inf)\Z", re.IGNORECASE)
 """What YAML may read as something else than a text."""
+_DATE = re.compile(r"[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}")
+_NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,14})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,9 +259,9 @@ def _simple(block: bytes) -> dict[str, Any] | None:
         plain, words = _PLAIN.match(line), None
         if plain and plain[2]:
             key, value = plain[1], plain[2]
-            if _TYPED.match(value):
+            found_value: Any = _typed(value) if _TYPED.match(value) else value
+            if found_value is None:
                 return None
-            found_value: Any = value
         elif words := _WORDS.match(line):
             key = words[1]
             found_value = [word.strip() for word in words[2].split(",") if word.strip()]
@@ -271,3 +273,15 @@ def _simple(block: bytes) -> dict[str, Any] | None:
             return None
         found[key] = found_value
     return found
+
+
+def _typed(value: str) -> Any:
+    """A plain date (as its text) or number as YAML reads it; None for all that it may read as something else."""
+    if _DATE.fullmatch(value):
+        try:
+            return date.fromisoformat(value).isoformat()
+        except ValueError:
+            return None
+    if _NUMBER.fullmatch(value):
+        return float(value) if "." in value else int(value)
+    return None

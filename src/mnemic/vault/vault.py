@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import posixpath
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -19,22 +21,26 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mnemic.clock import Clock, to_ms
-from mnemic.errors import BadInput, Conflict, MnemicError, NotFound
+from mnemic.errors import BadInput, Conflict, MnemicError, NotFound, Refused
+from mnemic.lifecycle.usage import hidden_by
 from mnemic.models.document import Document
 from mnemic.models.event import Origin
 from mnemic.models.receipt import Receipt
 from mnemic.settings import VaultSettings
 from mnemic.store import Store, VaultFile
 from mnemic.text.tree import slug
-from mnemic.vault import frontmatter, moc
+from mnemic.vault import daybook, frontmatter, moc
 from mnemic.vault.files import Busy, Disk, Edit, Folder, Read, Stamp, contained, sha256
 from mnemic.vault.history import History
-from mnemic.vault.links import Graph, key_of, links, resolve, rewritten, stem
+from mnemic.vault.links import Graph, Link, key_of, leads, led, links, resolve, rewritten, stem, written
+from mnemic.vault.log import only_appended
 from mnemic.vault.scan import Listing, scan
 from mnemic.vault.together import Together, journal_name
 
 GONE = "its file was deleted from the vault"
 """Why a document is hidden whose file is gone; the file's return shows it again."""
+BARE = "its file holds no text of a person's any more"
+"""Why a document is hidden whose file holds only what mnemic wrote; a person's text shows it again."""
 OWN_FOLDERS = ("articles", "talk", "cards", "daily", "moc", "meta")
 KINDS = {"articles": "article", "talk": "talk", "cards": "card", "daily": "daily", "moc": "moc", "meta": "meta"}
 SCHEME = "vault:"
@@ -70,8 +76,8 @@ class Door(Protocol):
 
     def take(self, page: Page) -> Receipt: ...
 
-    def hide(self, source: str) -> None:
-        """The file of this source is gone."""
+    def hide(self, source: str, why: str) -> None:
+        """The file of this source is gone, or bare."""
         ...
 
     def settle(self) -> None:
@@ -93,6 +99,8 @@ class Report:
     """Gone, but so many at once that nothing was forgotten: `--accept-deletions`."""
     conflicts: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    mirrored: list[str] = field(default_factory=list)
+    """Daily notes into which what was captured since was written."""
     unchanged: int = 0
     commit: str | None = None
     dry_run: bool = False
@@ -114,6 +122,8 @@ class Vault:
         self.history = History(root, settings.git)
         self.git_problem: str | None = None
         self.together = Together(self, lock.parent / "journal" / journal_name(ns), store, ns)
+        self.mirror: Callable[[int], list[str]] | None = None
+        """Brings the daily notes up to date after a sync; returns those that it changed."""
 
     # syncing
 
@@ -124,7 +134,14 @@ class Vault:
         with self.alone() as tick:
             self.together.recover(tick)
             self.finish_renames()
-            return self._synced(scan(self.root), tick, False, accept_deletions)
+            report = self._synced(scan(self.root), tick, False, accept_deletions)
+            if self.mirror is not None:
+                report.mirrored = self.mirror(tick)
+            return report
+
+    def look(self, tick: int) -> Report:
+        """`sync` for one who is alone already: without what follows from it."""
+        return self._synced(scan(self.root), tick, False, False)
 
     def _synced(self, listing: Listing, tick: int, dry_run: bool, accept: bool) -> Report:
         report = Report(skipped=dict(listing.skipped), conflicts=sorted(listing.copies), dry_run=dry_run)
@@ -157,18 +174,18 @@ class Vault:
             if row.path in held:
                 report.held.append(row.path)
             elif row.state == "kept":
-                self._door.hide(self.source(row.path))
+                self._door.hide(self.source(row.path), GONE)
                 batch.put(replace(row, state="gone", committed=0), links=())
                 report.deleted.append(row.path)
             else:
                 batch.drop(row.path)
         batch.close()
-        self._keep_maps(batch.maps, tick)
+        if "" not in listing.closed:  # nothing is made where the folder is not to be seen
+            self._keep_maps(batch.maps, tick)
         report.commit = self._commit(_summary(report))
         if self.git_problem:
             report.skipped[".git"] = self.git_problem
-        if report.new or report.edited or report.moved:
-            self._door.settle()
+        self._door.settle()  # also what a killed sync took in
         return report
 
     def _read_all(
@@ -221,7 +238,7 @@ class Vault:
             batch.put(replace(before, mtime_ns=fresh.mtime_ns, ctime_ns=fresh.ctime_ns, size=fresh.size, inode=fresh.inode))
             report.unchanged += 1
             if before.state == "empty" and _seen_before(before, found):
-                self._door.hide(self.source(path))
+                self._door.hide(self.source(path), GONE)
                 batch.put(replace(fresh, state="refused", why="it is empty"), links=())
                 report.deleted.append(path)
             return
@@ -235,7 +252,7 @@ class Vault:
         if why is not None:
             report.skipped[path] = why
             fresh = replace(fresh, state="refused", why=why)
-        batch.put(fresh, links=_link_rows(text) if fresh.kind != "moc" else (), listed=_listed(before) != _listed(fresh))
+        batch.put(fresh, links=_link_rows(text, path) if fresh.kind != "moc" else (), listed=_listed(before) != _listed(fresh))
         if was is not None:
             batch.put(replace(before or fresh, path=was, key=key_of(was), state="gone", committed=0), links=())
             report.moved.append({"from": was, "to": path})
@@ -248,16 +265,20 @@ class Vault:
         self, path: str, text: str, head: Mapping[str, Any], found: Read, row: VaultFile, was: str | None
     ) -> str | None:
         """Give a text to memory; why that was refused, if so."""
-        if row.kind == "moc":
-            text = moc.own_text(text.encode()).decode()
-            if not any(line.strip() and not line.startswith("#") for line in text.splitlines()):
-                self._door.hide(self.source(path))
+        data, at = found.data, found.stamp.mtime_ns // 1_000_000
+        if row.kind in ("moc", "daily"):
+            data = (moc if row.kind == "moc" else daybook).own_text(data)
+            text = data.decode("utf-8-sig", "replace")
+            if not _says_something(data):
+                self._door.hide(self.source(path), BARE)
                 return None
-        else:
-            text = page_text(head, found.data, text)
+        if row.kind != "moc":
+            text = page_text(head, data, text)
+        if row.kind == "daily" and (day := daybook.day_of(path)):
+            at = daybook.span(day, self.settings.timezone)[0]
         page = Page(
             text=text, title=stem(path).rpartition("/")[2], kind=row.kind, path=document_path(path),
-            source=self.source(path), at=found.stamp.mtime_ns // 1_000_000, origin=row.origin,  # type: ignore[arg-type]
+            source=self.source(path), at=at, origin=row.origin,  # type: ignore[arg-type]
             was=self.source(was) if was else None,
         )  # fmt: skip
         try:
@@ -280,18 +301,11 @@ class Vault:
 
     # writing
 
-    def write(self, path: str, data: bytes, origin: Origin) -> None:
+    def write(self, path: str, data: bytes, origin: Origin, message: str = "card new") -> None:
         """Make a new file and take it in. Raises Conflict if one is there."""
         with self.alone() as tick:
-            self.place(path, data, origin)
-            self.read_back([path], tick, "card new")
-
-    def place(self, path: str, data: bytes, origin: Origin) -> None:
-        """Make a new file, noting first that it is ours; it is yet to be read back. Raises Conflict if one is there."""
-        if self.folder.exists(path):
-            raise Conflict(f"{path!r} is there already: choose another title, or edit it")
-        self.intend({path: (data, origin)})
-        self.folder.create(path, data)
+            self.create(path, data, origin)
+            self.read_back([path], tick, message)
 
     def intend(self, texts: Mapping[str, tuple[bytes, Origin]]) -> None:
         """Note what is going to be written, so that it is known as ours (F05)."""
@@ -310,7 +324,7 @@ class Vault:
         if row is None or row.state == "gone":
             return
         if row.state == "kept":
-            self._door.hide(self.source(path))
+            self._door.hide(self.source(path), GONE)
         batch = _Batch(self._store, self._ns)
         if row.state == "writing":
             batch.drop(path)
@@ -318,14 +332,31 @@ class Vault:
             batch.put(replace(row, state="gone", committed=0), links=())
         batch.close()
 
-    def revise(self, path: str, edit: Edit, message: str) -> None:
-        """Edit a file in place and take it in."""
+    def create(self, path: str, data: bytes, origin: Origin) -> None:
+        """Make a new file. Raises Conflict if one is there."""
+        if self.folder.exists(path):
+            raise Conflict(f"{path!r} is there already: choose another title, or edit it")
+        self.intend({path: (data, origin)})
+        self.folder.create(path, data)
+
+    def revise(self, path: str, edit: Edit, message: str, by: Origin | None = None) -> None:
+        """Edit a file in place and take it in; with `by`, as a text that is wholly theirs.
+
+        Raises Refused if that changes what a History says already.
+        """
+
+        def checked(data: bytes) -> bytes:
+            result = edit(data)
+            if not only_appended(data, result):
+                raise Refused(f"{path!r} has a History, to which lines can only be appended: nothing was changed")
+            return result
+
         with self.alone() as tick:
-            self._catch_up(path, tick)
-            self.change(path, edit)
+            self.catch_up(path, tick)
+            self.change(path, checked, by)
             self.read_back([path], tick, message)
 
-    def _catch_up(self, path: str, tick: int) -> None:
+    def catch_up(self, path: str, tick: int) -> None:
         """Take in what a person left in a file before it is edited: what is ours and what is theirs stay apart."""
         found, row = self.folder.read(path), self._store.vault_file(self._ns, path)
         if row is None or row.digest != found.digest:
@@ -339,19 +370,29 @@ class Vault:
         """The files that bear a name."""
         return self._store.vault_named(self._ns, key)
 
+    def origin_of(self, path: str) -> Origin:
+        """Whose text a file holds, as the last sync knew it."""
+        row = self._store.vault_file(self._ns, path)
+        return row.origin if row else "human-file"  # type: ignore[return-value]
+
+    def hidden(self, path: str) -> bool:
+        """Whether the document of a file was forgotten."""
+        found = self._store.document_by_source(self._ns, self.source(path))
+        return found is not None and hidden_by(found.path, self._store.forgotten(self._ns)) is not None
+
     def file_at(self, document: str) -> str | None:
         """The file of a document."""
         found = self._store.document(self._ns, document)
         return self.file_of(found) if found else None
 
-    def change(self, path: str, edit: Edit) -> None:
-        """Edit a file in place, on top of whatever a person left there."""
+    def change(self, path: str, edit: Edit, by: Origin | None = None) -> None:
+        """Edit a file in place, on top of whatever a person left there; what it is then is theirs, or of `by`."""
 
         def about(was: str, digest: str) -> None:
             row = self._store.vault_file(self._ns, path)
             if row is not None:
                 origin = row.origin if row.digest == was else "human-file"
-                self._note(replace(row, intent=digest, origin=origin))
+                self._note(replace(row, intent=digest, origin=by or origin))
 
         self.folder.update(path, edit, about)
 
@@ -377,9 +418,14 @@ class Vault:
         with self.alone():
             if self.folder.exists(to) and key_of(to) != key_of(path):
                 raise Conflict(f"{to!r} is there already: choose another title")
-            self.change(path, edit)
             with self._store.write(self._ns) as tx:
                 tx.put_vault_rename(path, to)
+            follow = self._follow(path, to)
+            try:
+                self.change(path, lambda data: follow.own(edit(data)))
+            except MnemicError:
+                self._renamed(path)
+                raise
             return self.finish_renames()
 
     def finish_renames(self) -> list[str]:
@@ -390,19 +436,16 @@ class Vault:
                 self._renamed(path)
                 continue
             sources = [source for source in self.backlinks(path) if source != path]
-            paths = self._store.vault_named(self._ns, key_of(to))
-            name = stem(to).rpartition("/")[2]
-            taken = [other for other in paths if other not in (path, to)]
+            name, follow = stem(to).rpartition("/")[2], self._follow(path, to)
             if self.folder.exists(path):
+                self.change(path, follow.own)
                 self.folder.move(path, to)
-            tick = self._tick()
+            tick = self.tick()
             report, batch = Report(), _Batch(self._store, self._ns)
             known = {row.path: row for name_ in (path, to) if (row := self._store.vault_file(self._ns, name_))}
             moving = path in known and known[path].state == "kept"
             self._take(to, self.folder.read(to), known, path if moving else None, tick, report, batch)
-            candidates = self._store.vault_named(self._ns, key_of(path)) + [path]
             batch.close()
-            follow = _Follow(path, to, tuple(sorted(set(candidates))), bool(taken))
             for source in sources:
                 try:
                     self.change(source, follow.within(source))
@@ -414,6 +457,11 @@ class Vault:
             self._renamed(path)
             self._commit(f"rename to {name}")
         return touched
+
+    def _follow(self, path: str, to: str) -> _Follow:
+        candidates = {*self._store.vault_named(self._ns, key_of(path)), path}
+        taken = set(self._store.vault_named(self._ns, key_of(to))) - {path, to}
+        return _Follow(path, to, tuple(sorted(candidates)), bool(taken))
 
     def _renamed(self, path: str) -> None:
         with self._store.write(self._ns) as tx:
@@ -449,25 +497,29 @@ class Vault:
         """Read every note's links anew, and write every map."""
         with self.alone() as tick:
             batch, rows = _Batch(self._store, self._ns), self._store.vault_files(self._ns)
+            before: dict[str, list[tuple[str, str, str]]] = {}
+            for source, target, heading, alias in self._store.vault_links(self._ns):
+                before.setdefault(source, []).append((target, heading, alias))
+            maps: set[str | None] = set()
             for row in rows:
                 if row.state == "kept" and row.kind != "moc":
                     text, _ = _decoded(self.folder.read(row.path).data)
-                    batch.link(row.path, _link_rows(text))
+                    found = _link_rows(text, row.path)
+                    if [row[1:] for row in found] != before.get(row.path, []):
+                        batch.link(row.path, found)
+                    maps.add(moc.moc_of(row.path))
             batch.close()
-            self._keep_maps(batch.maps, tick)
+            self._keep_maps(maps, tick)
             graph = self.graph()
         return {"notes": len(rows), "links": sum(map(len, graph.forward.values())), "broken": len(graph.broken)}
 
     def _keep_maps(self, maps: set[str | None], tick: int) -> None:
         """Bring the lists of these maps up to date; around them nothing is touched."""
         for path in sorted(name for name in maps if name):
-            rows = [row for row in self._store.vault_files(self._ns, below=moc.folder_of(path)) if row.state == "kept"]
-            listed = [(row.path, stem(row.path).rpartition("/")[2], row.description) for row in rows
-                      if row.status != "inactive"]  # fmt: skip
-            keys: dict[str, int] = {}
-            for row in rows:
-                keys[row.key] = keys.get(row.key, 0) + 1
-            inside = moc.region(listed, {row.path for row in rows if keys[row.key] > 1})
+            rows = self._store.vault_listed(self._ns, moc.folder_of(path))
+            listed = [(card, stem(card).rpartition("/")[2], shown) for card, _, shown, status in rows if status != "inactive"]
+            keys = Counter(key for _, key, _, _ in rows)
+            inside = moc.region(listed, {card for card, key, _, _ in rows if keys[key] > 1})
             title = moc.folder_of(path).partition("/")[2].replace("/", " ").capitalize()
             before = self._store.vault_file(self._ns, path)
             if before is None and not listed:
@@ -568,11 +620,12 @@ class Vault:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:
                 raise Busy("another process writes to the vault: try again later") from None
-            yield self._tick()
+            yield self.tick()
         finally:
             os.close(descriptor)
 
-    def _tick(self) -> int:
+    def tick(self) -> int:
+        """The file system's own time, in ns."""
         os.utime(self._lock)
         return os.stat(self._lock).st_mtime_ns
 
@@ -652,6 +705,15 @@ def page_text(head: Mapping[str, Any], data: bytes, text: str) -> str:
     return "\n".join(lines) + "\n\n" + _body(data)
 
 
+def _says_something(data: bytes) -> bool:
+    """Whether there is more in a note than headings."""
+    try:
+        text = _body(data)
+    except BadInput:
+        text = data.decode("utf-8", "replace")
+    return any(line.strip() and not line.startswith("#") for line in text.splitlines())
+
+
 def _body(data: bytes) -> str:
     return frontmatter.split(data).body.decode("utf-8", "replace")
 
@@ -673,10 +735,33 @@ class _Follow:
 
         return edit
 
-    def _target(self, source: str, old: str) -> str | None:
+    def _target(self, source: str, link: Link) -> str | None:
+        old = link.target.strip()
         if key_of(old) != key_of(self.path) or resolve(old, source, self.candidates) != self.path:
             return None
+        if link.raw:
+            return self._way(source, link)
         return stem(self.to) if "/" in old or self.shared else stem(self.to).rpartition("/")[2]
+
+    def _way(self, source: str, link: Link) -> str:
+        """A Markdown link's new path: as the old one goes, but for the last step, or else from note to note."""
+        above, name = posixpath.split(self.to)
+        if above == posixpath.dirname(self.path) and leads(link.target, source, self.path):
+            return link.raw[: link.raw.rfind("/") + 1] + written(name, angled=link.angled)
+        way = posixpath.relpath("/" + self.to, "/" + posixpath.dirname(source))
+        return written(way, angled=link.angled)
+
+    def own(self, data: bytes) -> bytes:
+        """The renamed note itself: its links to itself, and its title where that was the old name."""
+        data = self.within(self.path)(data)
+        title = head_of(data).get("title")
+        old, new = (stem(path).rpartition("/")[2] for path in (self.path, self.to))
+        if not isinstance(title, str) or title != old:
+            return data
+        try:
+            return frontmatter.edit(data, {"title": new})
+        except BadInput:
+            return data
 
 
 def card_path(name: str, root: Path) -> str:
@@ -737,8 +822,12 @@ def _decoded(data: bytes) -> tuple[str, str | None]:
         return "", "it is not UTF-8 text: convert it"
 
 
-def _link_rows(text: str) -> list[tuple[str, str, str, str]]:
-    return [(key_of(link.target), link.target.strip(), link.heading, link.alias) for link in links(text)]
+def _link_rows(text: str, path: str) -> list[tuple[str, str, str, str]]:
+    """What a note links to; a Markdown link out of the vault is no link between notes."""
+    return [
+        (key_of(link.target), link.target.strip(), link.heading, link.alias)
+        for link in links(text) if not link.raw or led(link.target, path) is not None
+    ]  # fmt: skip
 
 
 def _summary(report: Report) -> str:

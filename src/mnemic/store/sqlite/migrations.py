@@ -2,7 +2,8 @@
 
 Each step runs in one transaction together with the version it reaches, so a crash leaves the old or the new
 schema and never something between. A step may add; it never drops or rewrites what a user's home holds.
-All three shelves have the same schema; the tables of truth are filled in the hot one only (decisions.md).
+All three shelves have the same schema; the tables of truth are filled in the hot one only (decisions.md), the ledger in
+the hot and the cold one (events.py).
 """
 
 from __future__ import annotations
@@ -219,6 +220,23 @@ CREATE TABLE summaries(
 CREATE INDEX summaries_session ON summaries(ns, session, id);
 """
 
+TURNS = """
+-- Where a node stands in a conversation, so that its neighbours are found without the catalogue: the number of its
+-- session (nodes.talk_number), besides its message, and who spoke. `turns` in meta tells that the rows have them.
+ALTER TABLE nodes ADD COLUMN talk INTEGER;
+ALTER TABLE nodes ADD COLUMN role TEXT NOT NULL DEFAULT '';
+CREATE INDEX nodes_turns ON nodes(ns, talk, message) WHERE talk IS NOT NULL;
+"""
+
+SHELVED = """
+-- Entries whose content was erased and may still stand on the cold shelf; in the hot shelf only, until they are swept.
+CREATE TABLE IF NOT EXISTS emptied(ns INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(ns, seq)) WITHOUT ROWID;
+-- An index holds nothing of its own. The beginning of a digest finds the row as well.
+DROP INDEX IF EXISTS documents_digest;
+CREATE INDEX documents_digest ON documents(ns, substr(digest, 1, 8));
+CREATE INDEX IF NOT EXISTS usage_core ON usage(ns) WHERE tier='core';
+"""
+
 DREAM = """
 -- A stretch of a conversation on one topic, from message `first` to `last`. `digest` is that of its messages' digests.
 CREATE TABLE chunks(
@@ -268,11 +286,19 @@ def _window(db: apsw.Connection) -> None:
     db.execute(WINDOW)
 
 
+def _turns(db: apsw.Connection) -> None:
+    db.execute(TURNS)
+
+
+def _shelved(db: apsw.Connection) -> None:
+    db.execute(SHELVED)
+
+
 def _dream(db: apsw.Connection) -> None:
     db.execute(DREAM)
 
 
-STEPS: list[Step] = [_first, _second, _third, _fourth, _vault, _window, _dream]
+STEPS: list[Step] = [_first, _second, _third, _fourth, _vault, _window, _turns, _shelved, _dream]
 VERSION = len(STEPS)
 
 

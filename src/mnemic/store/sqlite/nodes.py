@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import apsw
@@ -19,23 +19,35 @@ import numpy as np
 from mnemic.models.document import Node
 from mnemic.store.base import Found, Ids, NewNode, Said
 from mnemic.store.sqlite import vectors
-from mnemic.store.sqlite.shelves import NODE_BITS, Shelves, in_list
+from mnemic.store.sqlite.documents import Documents
+from mnemic.store.sqlite.shelves import NODE_BITS, in_list
 from mnemic.text.passage import passage
 from mnemic.text.tokens import is_prefix, terms
 
 _NODE = 'id, document, parent, path, kind, title, text_id, start, "end", reach, message, speaker'
-_SCORED = "n.id, size, terms, n.kind, speaker, n.created_at"
-_INSERT = f"INSERT INTO nodes(ns, created_at, size, terms, {_NODE}) VALUES({','.join('?' * 16)})"
+_INDEXED = "created_at, size, terms, talk, role"
+_SAID = "talk, message, role, id, size, terms, kind, speaker, created_at"
+_INSERT = f"INSERT INTO nodes(ns, {_NODE}, {_INDEXED}) VALUES({','.join('?' * 18)})"
 _CATALOGUE = (
     "id, path, kind, title, context, origin, importance, session, created_at, recorded_at, shelf,"
     " (SELECT forgotten_at FROM visibility v WHERE v.ns=documents.ns AND v.path=documents.path),"
-    " max(coalesce(last_accessed, 0), recorded_at), coalesce(access_count, 0), tier"
+    " max(coalesce(last_accessed, 0), iif(kind='daily', created_at, recorded_at)), coalesce(access_count, 0), tier"
 )
+
+_PAST_DAY = "(path>='/daily/' AND path<'/daily0' AND kind='daily' AND created_at<{})"
+"""A daily note is as old as its day, whenever it was read."""
 
 
 def term_hash(term: str) -> int:
     """The 32-bit value that stands for a term in `nodes.terms`."""
     return zlib.crc32(term.encode("utf-8", "surrogatepass"))
+
+
+def talk_number(session: str | None) -> int | None:
+    """The number that a conversation goes by in the index of nodes: 64 bits of its digest, so that none has to be kept."""
+    if session is None:
+        return None
+    return int.from_bytes(blake2b(session.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
 
 
 def spaced(ns: int, words: Sequence[str]) -> str:
@@ -48,7 +60,7 @@ def replace(
     db: apsw.Connection, ns: int, document: int, nodes: Sequence[NewNode], allocate: Callable[[str, int], int]
 ) -> list[int]:
     """Put a tree in place of the one before. What is just as it was keeps its id, and so vector and edges."""
-    sql = f"SELECT {_NODE}, created_at, size, terms FROM nodes WHERE +ns=? AND document=?"
+    sql = f"SELECT {_NODE}, {_INDEXED} FROM nodes WHERE +ns=? AND document=?"
     old: dict[str, Any] = {str(row[3]): row for row in db.execute(sql, (ns, document)).fetchall()}
     rows: list[tuple[Any, ...]] = []
     kept: set[str] = set()
@@ -61,7 +73,8 @@ def replace(
         before = old.get(node.path)
         number = before[0] if before else fresh + place
         row = (number, document, parent, node.path, node.kind, node.title, node.text_id, node.start, node.end,
-               node.reach, node.message, node.speaker, node.created_at, len(words), blob)  # fmt: skip
+               node.reach, node.message, node.speaker, node.created_at, len(words), blob, talk_number(node.session),
+               node.role)  # fmt: skip
         if before == row:
             kept.add(node.path)
         else:
@@ -78,15 +91,15 @@ def replace(
 
 
 def _insert(db: apsw.Connection, ns: int, row: tuple[Any, ...]) -> None:
-    number, *_, size, blob, words = row
-    db.execute(_INSERT, (ns, row[12], size, blob, *row[:12]))
+    *columns, words = row
+    db.execute(_INSERT, (ns, *columns))
     if words:
-        db.execute("INSERT INTO fulltext(rowid, terms) VALUES(?,?)", (number, spaced(ns, words)))
+        db.execute("INSERT INTO fulltext(rowid, terms) VALUES(?,?)", (row[0], spaced(ns, words)))
 
 
 def stored(db: apsw.Connection, ns: int, document: int) -> list[tuple[Any, ...]]:
     """All columns of a document's nodes, in the order of their ids."""
-    sql = f"SELECT {_NODE}, created_at, size, terms FROM nodes WHERE +ns=? AND document=? ORDER BY id"
+    sql = f"SELECT {_NODE}, {_INDEXED} FROM nodes WHERE +ns=? AND document=? ORDER BY id"
     rows: list[tuple[Any, ...]] = db.execute(sql, (ns, document)).fetchall()
     return rows
 
@@ -118,7 +131,7 @@ def same(db: apsw.Connection, ns: int, document: int, nodes: Sequence[NewNode]) 
         wanted.append(
             (node.path, None if node.parent < 0 else nodes[node.parent].path, node.kind, node.title, node.text_id,
              node.start, node.end, node.reach, node.message, node.speaker, node.created_at, len(words),
-             array("I", map(term_hash, words)).tobytes())
+             array("I", map(term_hash, words)).tobytes(), talk_number(node.session), node.role)
         )  # fmt: skip
     return sorted(have, key=lambda row: str(row[0])) == sorted(wanted, key=lambda row: row[0])
 
@@ -146,6 +159,14 @@ def _remove(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]], *, mo
         keys = in_list(embedder << NODE_BITS | row[0] for row in rows)
         db.execute(f"DELETE FROM vectors WHERE key IN ({keys})")
     db.execute(f"DELETE FROM nodes WHERE id IN ({numbers})")
+
+
+def place_turns(db: apsw.Connection, documents: Iterable[tuple[int, str]], roles: Iterable[tuple[int, int, str]]) -> None:
+    """Note in the nodes of some documents, given with their sessions, where they stand, and who spoke which message."""
+    talks = [(talk_number(session), document) for document, session in documents]
+    db.executemany("UPDATE nodes SET talk=? WHERE document=? AND message IS NOT NULL", talks)
+    said = [(role, document, seq) for document, seq, role in roles]
+    db.executemany("UPDATE nodes SET role=? WHERE document=? AND message=?", said)
 
 
 def rebuild_fulltext(db: apsw.Connection) -> int:
@@ -182,7 +203,7 @@ def _count(db: apsw.Connection, ns: int, indexed: int, total: int, removed: int)
     )
 
 
-class Nodes(Shelves):
+class Nodes(Documents):
     """Reads of trees, and lexical candidates.
 
     `+ns` keeps the planner from walking a whole namespace where ids already say which rows are meant.
@@ -207,60 +228,35 @@ class Nodes(Shelves):
         """Nodes with all that recall needs, in no order; ids that are not there are left out."""
         return self._joined(ns, f"id IN ({in_list(ids)})", shelf) if len(ids) else []
 
-    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[str, int] | None]:
-        """Where nodes stand in a conversation, as (session, seq); `None` for a node of no message."""
-        space = self.space(ns)
-        sql = f"SELECT id, document, message FROM nodes WHERE +ns=? AND id IN ({in_list(ids)})"
-        rows = self.shelf(shelf).rows(sql, (space,)) if len(ids) else []
-        homes = in_list({row[1] for row in rows})
-        sql = f"SELECT id, session FROM documents WHERE +ns=? AND shelf=? AND id IN ({homes})"
-        sessions = dict(self.hot.rows(sql, (space, shelf))) if rows else {}
-        return {
-            number: (sessions[home], seq) if seq is not None and sessions.get(home) is not None else None
-            for number, home, seq in rows
-        }
+    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[int, int] | None]:
+        """Where nodes stand in a conversation, as (talk, seq); `None` for a node of no message."""
+        sql = f"SELECT id, talk, message FROM nodes WHERE +ns=? AND id IN ({in_list(ids)})"
+        rows = self.shelf(shelf).rows(sql, (self.space(ns),)) if len(ids) else []
+        return {number: (talk, seq) if talk is not None and seq is not None else None for number, talk, seq in rows}
 
-    def turns(self, ns: str, places: Sequence[tuple[str, int]], shelf: str = "hot") -> list[Said]:
-        """The nodes that have words at (session, seq) places, by place, with no more than scoring needs."""
+    def turns(self, ns: str, places: Sequence[tuple[int, int]], shelf: str = "hot") -> list[Said]:
+        """The nodes that have words at (talk, seq) places, by place, with no more than scoring needs."""
         if not places:
             return []
-        space, runs = self.space(ns), _runs(places)
-        marks = ",".join(["(?,?,?)"] * len(runs))
-        bindings = (*chain.from_iterable(runs), space)
+        space, runs = self.space(ns), ",".join([f"({talk},{low},{high})" for talk, low, high in _runs(places)])
         # CROSS JOIN: the places first, then each by the index; the planner would rather walk the namespace.
-        spoken = (
-            f"WITH run(talk, low, high) AS (VALUES {marks}) SELECT session, role, seq, m.document%s FROM run"
-            " CROSS JOIN messages m ON m.ns=? AND session=talk AND seq BETWEEN low AND high"
-        )
-        if shelf == "hot":
-            sql = spoken % f", {_SCORED}" + " CROSS JOIN nodes n ON n.document=m.document AND n.message=m.seq WHERE size>0"
-            return [Said._make((*row[:3], *row[4:], shelf)) for row in self.hot.rows(sql, bindings)]
-        rows = self.hot.rows(spoken % "", bindings)
-        here = self._standing(space, {row[3] for row in rows}, shelf)
-        said = {(row[3], row[2]): row for row in rows if row[3] in here}
-        pairs = ",".join([f"({document},{seq})" for document, seq in said])
         sql = (
-            f"WITH place(d, m) AS (VALUES {pairs or '(0,0)'}) SELECT d, m, {_SCORED}"
-            " FROM place CROSS JOIN nodes n ON n.document=d AND n.message=m WHERE size>0"
+            f"WITH run(t, low, high) AS (VALUES {runs}) SELECT {_SAID}, '{shelf}', document FROM run"
+            " CROSS JOIN nodes ON ns=? AND talk=t AND message BETWEEN low AND high WHERE size>0"
         )
-        return [Said._make((*said[row[0], row[1]][:3], *row[2:], shelf)) for row in self.shelf(shelf).rows(sql)]
-
-    def _standing(self, space: int, documents: set[int], shelf: str) -> set[int]:
-        """Those of some documents that stand on a shelf: on others than the hot one a copy may have been left behind."""
-        sql = f"SELECT id FROM documents WHERE +ns=? AND shelf=? AND id IN ({in_list(documents)})"
-        return {number for (number,) in self.hot.rows(sql, (space, shelf))}
+        rows = self.shelf(shelf).rows(sql, (space,))
+        here = self.standing(space, {row[-1] for row in rows}, shelf) if shelf != "hot" else None
+        return [Said._make(row[:-1]) for row in rows if here is None or row[-1] in here]
 
     def _joined(self, ns: str, condition: str, shelf: str) -> list[Found]:
         space = self.space(ns)
-        rows = self.shelf(shelf).rows(
-            f"SELECT {_NODE}, size, terms, created_at FROM nodes WHERE +ns=? AND {condition}", (space,)
-        )
+        rows = self.shelf(shelf).rows(f"SELECT {_NODE}, size, terms, created_at FROM nodes WHERE +ns=? AND {condition}", (space,))
         if not rows:
             return []
         documents = self._catalogue(space, {row[1] for row in rows})
         spoken = in_list({row[1] for row in rows if row[10] is not None}) or "NULL"
         sql = f"SELECT document, seq, role FROM messages INDEXED BY messages_document WHERE ns=? AND document IN ({spoken})"
-        roles = {(document, seq): role for document, seq, role in self.hot.rows(sql, (space,))}
+        roles = {(document, seq): role for document, seq, role in self.shelf(shelf).rows(sql, (space,))}
         return [
             _found(row, documents[row[1]], roles.get((row[1], row[10]), ""))
             for row in rows
@@ -332,25 +328,28 @@ class Nodes(Shelves):
         return [number for (number,) in self.shelf(shelf).rows(sql, (*bindings, limit))]
 
     def has_unused(self, ns: str, since: int) -> bool:
-        """Whether any document was recorded before a moment in ms."""
-        sql = "SELECT 1 FROM documents WHERE ns=? AND recorded_at<? LIMIT 1"
-        return self.hot.row(sql, (self.space(ns), since)) is not None
+        """Whether any document was recorded before a moment in ms; of a daily note its day counts."""
+        sql = f"SELECT 1 FROM documents WHERE ns=? AND (recorded_at<? OR {_PAST_DAY.format('?')}) LIMIT 1"
+        return self.hot.row(sql, (self.space(ns), since, since)) is not None
 
     def nodes_used(self, ns: str, since: int, *, core: bool, limit: int, shelf: str = "hot") -> list[int]:
         """Nodes of the documents that were recorded or used since a moment in ms, or that a person keeps in core."""
-        fixed = " OR tier='core'" if core else ""
-        sql = (
-            "SELECT id FROM documents WHERE ns=?1 AND shelf=?2 AND (recorded_at>=?3"
-            f" OR id IN (SELECT document FROM usage WHERE ns=?1 AND (last_accessed>=?3{fixed}))) LIMIT ?4"
+        # Three ways that each know where to look, and none finds what another does; asked with OR, every document is.
+        sql = "SELECT id FROM documents INDEXED BY documents_recorded WHERE ns=?1 AND recorded_at>=?3 AND shelf=?2"
+        known = (
+            " UNION ALL SELECT id FROM usage u INDEXED BY %s CROSS JOIN documents ON id=document"
+            " WHERE u.ns=?1 AND %s AND recorded_at<?3 AND shelf=?2"
         )
-        homes = [number for (number,) in self.hot.rows(sql, (self.space(ns), shelf, since, limit))]
-        sql = f"SELECT id FROM nodes WHERE document IN ({in_list(homes)}) LIMIT ?"
-        return [number for (number,) in self.shelf(shelf).rows(sql, (limit,))]
+        sql += known % ("usage_last", "last_accessed>=?3")
+        sql += known % ("usage_core", "tier='core' AND last_accessed<?3") if core else ""
+        homes = [number for (number,) in self.hot.rows(sql + " LIMIT ?4", (self.space(ns), shelf, since, limit))]
+        sql = f"SELECT id FROM nodes INDEXED BY nodes_document WHERE document IN ({in_list(homes)}) LIMIT ?"
+        return [number for (number,) in self.shelf(shelf).rows(sql, (limit,))] if homes else []
 
     def nodes_faded(self, ns: str, since: int) -> list[tuple[int, str]]:
         """Nodes with words of the documents that were neither recorded nor used since a moment in ms, with their shelf."""
         sql = (
-            "SELECT id FROM documents WHERE ns=?1 AND recorded_at<?2 AND id NOT IN"
+            f"SELECT id FROM documents WHERE ns=?1 AND (recorded_at<?2 OR {_PAST_DAY.format('?2')}) AND id NOT IN"
             " (SELECT document FROM usage WHERE ns=?1 AND (last_accessed>=?2 OR tier='core'))"
         )
         homes = in_list(number for (number,) in self.hot.rows(sql, (self.space(ns), since)))
@@ -378,11 +377,14 @@ class Nodes(Shelves):
         sql = "SELECT rowid FROM fulltext WHERE fulltext MATCH ? LIMIT ?"
         return [number for (number,) in self.shelf(shelf).rows(sql, (match, limit))]
 
-    def lexicon(self, ns: str) -> tuple[int, int, int]:
-        """How many nodes are indexed, how many terms they have in all, and how many nodes were ever removed."""
+    def lexicon(self, ns: str, shelf: str | None = None) -> tuple[int, int, int]:
+        """How many nodes are indexed, how many terms they have in all, and how many nodes were ever removed.
+
+        On one shelf, or on all.
+        """
         space, sums = self.space(ns), [0, 0, 0]
-        for shelf in self._shelves.values():
-            for row in shelf.rows("SELECT nodes, terms, removed FROM lexicon WHERE ns=?", (space,)):
+        for base in self._shelves.values() if shelf is None else (self.shelf(shelf),):
+            for row in base.rows("SELECT nodes, terms, removed FROM lexicon WHERE ns=?", (space,)):
                 sums = [have + more for have, more in zip(sums, row, strict=True)]
         return sums[0], sums[1], sums[2]
 
@@ -402,9 +404,9 @@ def _exact(ns: int, term: str) -> str:
     return f'"{text}"'
 
 
-def _runs(keys: Sequence[tuple[str, int]]) -> list[tuple[str, int, int]]:
-    """Places joined into runs of one session, so that one range read serves neighbours."""
-    runs: list[tuple[str, int, int]] = []
+def _runs(keys: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """Places joined into runs of one conversation, so that one range read serves neighbours."""
+    runs: list[tuple[int, int, int]] = []
     for session, seq in sorted(set(keys)):
         if runs and runs[-1][0] == session and seq <= runs[-1][2] + 1:
             runs[-1] = (session, runs[-1][1], seq)

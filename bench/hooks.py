@@ -1,0 +1,86 @@
+"""What a hook of a coding agent costs a turn: `python -m bench.hooks [--nodes 10000] [--runs 20] [--json]`.
+
+Every event is run as a host runs it, in a process of its own without a service, on a home of so many message nodes. Shown
+are median and 95th percentile by the clock, the median of the processor, and the ratio to `python -c pass` in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from bench.scale import fill, sentences
+from bench.startup import _spent
+from mnemic import Memory
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--nodes", type=int, default=10_000, help="message nodes of the home")
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        report = measure(Path(folder), options.nodes, options.runs)
+    print(json.dumps(report, indent=1) if options.json else render(report))
+
+
+def measure(folder: Path, nodes: int, runs: int) -> dict[str, Any]:
+    """Seconds of every event by its name."""
+    environ = {**os.environ, "MNEMIC_CONFIG": str(folder / "config")}
+    home, transcript = folder / "home", folder / "transcript.jsonl"
+    with Memory.open(home, environ=environ) as memory:
+        memory.facts.add("identity", "home_city", "Porto")
+        if nodes:
+            fill(memory, sentences(), nodes, random.Random(1))
+    common = {"session_id": "bench", "transcript_path": str(transcript), "cwd": str(folder)}
+    given = {
+        "session-start": {**common, "source": "startup"}, "stop": common,
+        "prompt": {**common, "prompt": "How is the ledger proved, and what does recall do with it?"},
+    }  # fmt: skip
+    wall: dict[str, list[float]] = {name: [] for name in ("python -c pass", *given)}
+    cpu: dict[str, list[float]] = {name: [] for name in wall}
+    for number in range(runs + 1):
+        _say(transcript, number)
+        for name in wall:
+            words = ["-c", "pass"] if name not in given else ["-m", "mnemic", "--home", str(home), "hook", name]
+            began, spent = time.perf_counter(), _spent()
+            subprocess.run([sys.executable, *words], input=json.dumps(given.get(name, {})).encode(), env=environ, check=True,
+                           capture_output=True)  # fmt: skip
+            if number:  # the first round fills the caches of the disk
+                wall[name].append(time.perf_counter() - began)
+                cpu[name].append(_spent() - spent)
+    floor = statistics.median(wall["python -c pass"])
+    return {
+        name: {"seconds": round(statistics.median(times), 3), "p95": round(sorted(times)[int(0.95 * (len(times) - 1))], 3),
+               "cpu": round(statistics.median(cpu[name]), 3), "ratio": round(statistics.median(times) / floor, 1)}
+        for name, times in wall.items()
+    }  # fmt: skip
+
+
+def _say(transcript: Path, number: int) -> None:
+    with transcript.open("a", encoding="utf-8") as stream:
+        for role in ("user", "assistant"):
+            message = {"role": role, "content": f"Exchange {number}: what the {role} said of the otter."}
+            stream.write(json.dumps({"type": role, "message": message, "timestamp": "2026-11-30T10:00:00Z"}) + "\n")
+
+
+def render(report: dict[str, Any]) -> str:
+    """A Markdown table."""
+    lines = ["| event, cold | median s | p95 s | of the processor | × `python -c pass` |", "|---|---|---|---|---|"]
+    for name, row in report.items():
+        lines.append(f"| {name} | {row['seconds']:.3f} | {row['p95']:.3f} | {row['cpu']:.3f} | {row['ratio']:.1f} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""One event of a session, within its time.
+
+The work is done in a thread of its own; when its time is up, or it fails, the host gets an empty answer and the reason
+goes where `mnemic doctor` finds it. A write that is cut off is one that a killed process leaves: whole or not there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mnemic import failures
+from mnemic.clock import SystemClock, to_ms
+from mnemic.settings import home_folder, hook_seconds
+
+if TYPE_CHECKING:
+    from mnemic.memory import Memory
+
+Given = Mapping[str, Any]
+MOST_CHARS = 9_000
+"""Of what goes into a prompt: Claude Code puts what is above 10,000 into a file, of which the model sees a corner."""
+QUERY_CHARS = 4_000
+SESSION_CHARS = 200
+ALIASES = {
+    "SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop", "PreCompact": "pre-compact",
+    "SessionEnd": "session-end", "sessionStart": "session-start", "beforeSubmitPrompt": "prompt", "sessionEnd": "session-end",
+    "preCompact": "pre-compact",
+}  # fmt: skip
+"""The names that hosts give the events."""
+HOST_NAMES = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
+SECONDS = {"session-start": 5.0, "prompt": 4.0, "stop": 5.0, "pre-compact": 5.0, "session-end": 10.0}
+"""What the host waits for each at most."""
+
+
+def main(event: str, home: str | None = None, namespace: str | None = None) -> None:
+    """Answer one event on standard output; exits with 0 whatever happens, and with 1 only for an event there is not."""
+    name = ALIASES.get(event, event)
+    if name not in SECONDS:
+        print(f"mnemic: hook {event!r} is unknown: use {', '.join(SECONDS)}", file=sys.stderr)
+        sys.exit(1)
+    # Resolved before the thread starts: when its time is up, nothing may have to be imported or asked any more.
+    folder = home_folder(os.environ, home)
+    answer: dict[str, Any] = {}
+    done = _within(hook_seconds(os.environ) or SECONDS[name], lambda: answer.update(handle(name, _given(), home, namespace)))
+    if done is None:
+        failures.clear(folder, name)
+    else:
+        failures.note(folder, name, done, SystemClock().now().isoformat(timespec="seconds"))
+    sys.stdout.write(json.dumps(answer if done is None else {}, ensure_ascii=True) + "\n")
+    sys.stdout.flush()
+    # Not sys.exit: a thread whose time is up may hold what an orderly end would wait for.
+    os._exit(0)
+
+
+def _given() -> dict[str, Any]:
+    try:
+        given = json.loads(sys.stdin.buffer.read() or b"{}")
+    except ValueError:
+        return {}
+    return given if isinstance(given, dict) else {}
+
+
+def _within(seconds: float, act: Callable[[], object]) -> str | None:
+    """Do it in so many seconds; why it was not done, if so."""
+    problem: list[str] = [f"it took longer than {seconds:g} seconds"]
+
+    def run() -> None:
+        try:
+            act()
+            problem.clear()
+        except BaseException as error:
+            problem[:] = [str(error) or type(error).__name__]
+
+    worker = threading.Thread(target=run, daemon=True)
+    worker.start()
+    worker.join(seconds)
+    return problem[0] if problem else None
+
+
+def handle(event: str, given: Given, home: str | None = None, namespace: str | None = None) -> dict[str, Any]:
+    """What a host is answered. Raises what memory raises; opens nothing where there is nothing to do."""
+    if event == "prompt" and not str(given.get("prompt") or "").strip():
+        return {}
+    from mnemic.memory import Memory
+
+    with Memory.open(home, namespace=namespace) as memory:
+        if event == "session-start":
+            return _added(event, given, started(memory, given))
+        if event == "prompt":
+            return _added(event, given, prompted(memory, given))
+        captured(memory, given, event)
+    return {}
+
+
+def _added(event: str, given: Given, text: str) -> dict[str, Any]:
+    if not text:
+        return {}
+    if str(given.get("hook_event_name", ""))[:1].islower():  # Cursor's own shape
+        return {"additional_context": text}
+    return {"hookSpecificOutput": {"hookEventName": HOST_NAMES[event], "additionalContext": text}}
+
+
+def started(memory: Memory, given: Given) -> str:
+    """What a session begins with: the state, the profile, the latest daily notes, and by which name memory keeps it."""
+    session = session_of(given)
+    name = f"mnemic keeps this conversation as session {json.dumps(session)}: name it in diary entries." if session else ""
+    known = memory.session_start(max_chars=MOST_CHARS - len(name) - 1).frame
+    return "\n".join(part for part in (known, name) if part)
+
+
+def prompted(memory: Memory, given: Given) -> str:
+    """What memory holds on a prompt, but for what this session's model still has before it."""
+    from mnemic.models.answer import Budget
+    from mnemic.text import frame as frames
+
+    settings = memory.settings.recall
+    wider = Budget(nodes=2 * settings.nodes, chars=2 * settings.chars, node_chars=settings.node_chars)
+    found = memory.recall(str(given["prompt"])[:QUERY_CHARS], budget=wider)
+    session = session_of(given)
+    gone = int(memory.bookmark(f"session:{session}").get("compacted", 0)) if session else 0
+    hits = [hit for hit in found.hits if hit.session != session or hit.created_at < gone] if session else list(found.hits)
+    items = [frames.recalled(hit) for hit in hits[: settings.nodes]]
+    return frames.render(items, memory.ids.token(8), max_chars=MOST_CHARS) if items else ""
+
+
+def captured(memory: Memory, given: Given, event: str) -> None:
+    """Take in what was said since the last time."""
+    from mnemic.interfaces.hooks.transcript import read
+
+    session, path = session_of(given), given.get("transcript_path")
+    if not session or not isinstance(path, str) or not path:
+        return
+    name, file = f"session:{session}", Path(path).expanduser()
+    place = memory.bookmark(name)
+    kept = {"file": str(file), "offset": 0, "compacted": 0, **place}
+    if kept["file"] != str(file):
+        kept |= {"file": str(file), "offset": 0}
+    more = True
+    while more:  # each step is kept, so that one that is cut off by the time goes on from there
+        new = read(file, kept["offset"])
+        memory.capture(new.turns, session=session, context=_project(given), index=False)
+        kept["offset"], more = new.offset, new.more
+        if kept != place:
+            memory.set_bookmark(name, kept)
+            place = dict(kept)
+    if event == "pre-compact":
+        memory.set_bookmark(name, {**kept, "compacted": to_ms(memory.clock.now())})
+    if event == "session-end":
+        memory.index()
+
+
+def session_of(given: Given) -> str:
+    """The name of the session, as the host names it; empty where it does not."""
+    return " ".join(str(given.get("session_id") or given.get("conversation_id") or "").split())[:SESSION_CHARS]
+
+
+def _project(given: Given) -> str:
+    return Path(str(given.get("cwd") or "")).name
