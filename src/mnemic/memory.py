@@ -36,7 +36,7 @@ from mnemic.knowledge.erasure import Erasure, is_record
 from mnemic.knowledge.experiences import Experiences
 from mnemic.knowledge.extract import Extractor
 from mnemic.knowledge.facts import Facts
-from mnemic.knowledge.origin import actor, must_be_human
+from mnemic.knowledge.origin import RANK, actor, must_be_human
 from mnemic.knowledge.placing import Placing
 from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
@@ -74,6 +74,8 @@ if TYPE_CHECKING:
     from mnemic.vault.state import Measure
 
 FRAME_CHARS = 9_000
+FOLDED = "it says the same as"
+"""Why a note is hidden that was folded into another."""
 T = TypeVar("T")
 
 
@@ -470,7 +472,7 @@ class Memory:
         return self._dreams().run(chosen, stages=stages, dry_run=dry_run, since=moment, spent=spent, progress=progress)
 
     def night(self, *, judge: str = "rules", **options: Any) -> dict[str, Any]:
-        """All that is due, in order: decay, rotation, facts where a language model is asked to judge, the dream, the audit.
+        """All that is due, in order: decay, rotation, folding, facts (where a language model judges), the dream, the audit.
 
         What came before the dream stands before its stages in the report. Takes what `dream` takes.
         """
@@ -481,6 +483,10 @@ class Memory:
                 found = done[name].get(self.namespace, {})
                 moved = sum(count for tier, count in found.items() if name == "rotate" or tier != "active")
                 before.append({"name": name, "in": sum(found.values()), "out": moved, "rejected": 0, "seconds": 0.0})
+            folding = self.fold()
+            before.append(
+                {"name": "dedupe", "in": folding["notes"], "out": len(folding["folded"]), "rejected": 0, "seconds": 0.0}
+            )
             if judge == "endpoint":
                 before.append(self._nightly_facts())
         report = self.dream(judge=judge, **options)
@@ -497,6 +503,45 @@ class Memory:
         except MnemicError:
             return {**row, "rejected": 1}
         return {**row, "in": done["applied"] + done["rejected"], "out": done["applied"], "rejected": done["rejected"]}
+
+    def fold(self, *, dry_run: bool = False) -> dict[str, Any]:
+        """Hide notes that say just what an older one says: `{"notes", "folded": [{"path", "into", "seq"}]}`; `undo SEQ` unfolds.
+
+        Only within a context, and never one of a higher origin. What was unfolded once is not folded again.
+        """
+        from mnemic.synthesis.fold import signature
+
+        ns, after, count = self.namespace, 0, 0
+        forgotten = self._store.forgotten(ns)
+        seen: dict[tuple[bytes, str], Document] = {}
+        folded: list[dict[str, Any]] = []
+        while batch := self._store.documents(ns, kind="note", after=after, limit=500):
+            after = batch[-1].id
+            for document in batch:
+                if document.text_id is None or hidden_by(document.path, forgotten) is not None:
+                    continue
+                count += 1
+                body = self._store.text(ns, document.text_id, document.shelf)
+                mark = signature(body) if body is not None else None
+                if mark is None:
+                    continue
+                first = seen.setdefault((mark, document.context), document)
+                if first is document or RANK[document.origin] > RANK[first.origin]:  # type: ignore[index]
+                    continue
+                if not self._unfolded(document):
+                    folded.append({"path": document.path, "into": first.path, "seq": None})
+        for row in () if dry_run else folded:
+            reason = f"{FOLDED} {row['into']}"
+            row["seq"] = self._forgetting.forget(ns, row["path"], reason=reason, actor="system", origin="agent").seq
+        return {"notes": count, "folded": folded, "dry_run": dry_run}
+
+    def _unfolded(self, document: Document) -> bool:
+        """Whether a note was folded before, and taken back."""
+        events = self._store.events(self.namespace, object=f"document:{document.id}", limit=1_000)
+        return any(
+            event.op == "forget" and event.payload is not None and str(unpacked(event.payload)["reason"]).startswith(FOLDED)
+            for event in events
+        )
 
     def schedule(self, at: str = "03:00", *, cron: bool = False) -> dict[str, Any]:
         """A systemd service and timer, or a cron line, that dreams every night at `at` (HH:MM). Raises BadInput."""
