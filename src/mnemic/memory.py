@@ -39,7 +39,7 @@ from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.chain import changes_of
 from mnemic.ledger.chain import opened as unpacked
-from mnemic.ledger.record import NOT_UNDOABLE, shown
+from mnemic.ledger.record import NOT_UNDOABLE, erasure_mac, shown
 from mnemic.ledger.served import checked
 from mnemic.lifecycle import Rotation, Usages
 from mnemic.lifecycle.usage import hidden_by
@@ -53,6 +53,7 @@ from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
+from mnemic.text.clean import encodable
 from mnemic.vault import BARE, GONE, Audit, Cards, Compression, Daily, Page, State, Vault, totals
 
 if TYPE_CHECKING:
@@ -176,11 +177,16 @@ class Memory:
         return self._indexed(receipt) if index else receipt
 
     def capture(
-        self, turns: Iterable[Turn], *, session: str | None = None, context: str = "", origin: Origin = "user",
-        index: bool = True,
+        self, turns: Iterable[Turn], *, session: str | None = None, title: str = "", context: str = "",
+        origin: Origin = "user", index: bool = True,
     ) -> CaptureReport:  # fmt: skip
-        """Store a conversation, exchange by exchange. Raises BadInput before anything is stored."""
-        report = self._intake.capture(self.namespace, list(turns), session=session, context=context, origin=origin)
+        """Store a conversation, exchange by exchange; a new session is named `title`, else after its first words.
+
+        Raises BadInput before anything is stored.
+        """
+        report = self._intake.capture(
+            self.namespace, list(turns), session=session, title=title, context=context, origin=origin
+        )
         if not index or not report.exchanges:
             return report
         why = self._drain()
@@ -228,6 +234,19 @@ class Memory:
     def set_bookmark(self, name: str, place: Mapping[str, Any]) -> None:
         """Keep a small place under a name, for a reader that goes on where it stopped. It is no memory: no entry is made."""
         self._store.set_meta(f"bookmark:{self.namespace}:{name}", json.dumps(place, separators=(",", ":")))
+
+    def session(self, name: str) -> dict[str, Any] | None:
+        """What is kept about a session: its title, context, origin, and when it began, in ms; None if it is not there."""
+        return self._store.row(self.namespace, "sessions", (encodable(name),))
+
+    def path_of(self, source: str) -> str | None:
+        """The path of the document that was read from a source."""
+        document = self._store.document_by_source(self.namespace, encodable(source))
+        return None if document is None else document.path
+
+    def fingerprint(self, text: str) -> str:
+        """A name for a text, the same in this home whenever it comes, from which nobody can guess the text."""
+        return erasure_mac(self._store.erasure_key, encodable(text))
 
     def _flushed(self, session: str, turns: list[Turn]) -> CaptureReport:
         return self.capture(turns, session=session)

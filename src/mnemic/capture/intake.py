@@ -202,7 +202,7 @@ class Intake:
     # conversations
 
     def capture(
-        self, ns: str, turns: Sequence[Turn], *, session: str | None = None, context: str = "",
+        self, ns: str, turns: Sequence[Turn], *, session: str | None = None, title: str = "", context: str = "",
         origin: Origin = "user", actor: Actor = "agent",
     ) -> CaptureReport:  # fmt: skip
         """Store a conversation exchange by exchange, each in its own transaction.
@@ -211,7 +211,7 @@ class Intake:
         Everything is checked before anything is stored. Raises BadInput for an unknown role or a text over the limit.
         """
         checked = [self._checked(place, turn) for place, turn in enumerate(turns, 1)]
-        context = self._line(context)
+        context, title = self._line(context), self._line(title)[:TITLE_LIMIT]
         receipts: list[Receipt] = []
         sessions, stored = set[str](), 0
         for name, group in _sessions(checked, encodable(session) if session else self._session_name(checked)):
@@ -220,7 +220,7 @@ class Intake:
             if len(spoken) < len(group):
                 receipts.append(Receipt("nothing", reason="instructions to the model are not remembered"))
             for exchange in exchanges(spoken):
-                receipt, count = self._exchange(ns, name, exchange, context, origin, actor)
+                receipt, count = self._exchange(ns, name, exchange, title, context, origin, actor)
                 receipts.append(receipt)
                 stored += count
         kept = sum(receipt.status in ("stored", "queued") for receipt in receipts)
@@ -235,7 +235,7 @@ class Intake:
         return replace(turn, name=self._line(turn.name), session=session)
 
     def _exchange(
-        self, ns: str, session: str, turns: Sequence[Turn], context: str, origin: Origin, actor: Actor
+        self, ns: str, session: str, turns: Sequence[Turn], title: str, context: str, origin: Origin, actor: Actor
     ) -> tuple[Receipt, int]:
         pairs = [(turn, self._clean(turn.content)) for turn in turns]
         redacted = sum(clean.redacted for _, clean in pairs)
@@ -254,7 +254,7 @@ class Intake:
             fresh = [(turn, text) for turn, text in kept if self._store.was_erased(ns, self._mac(text)) is None]
             if not fresh:
                 return Receipt("rejected", redacted=redacted, reason="this text was erased and must not come back"), 0
-            event, receipt, count = self._store_exchange(tx, ns, session, fresh, context, origin, actor)
+            event, receipt, count = self._store_exchange(tx, ns, session, fresh, title, context, origin, actor)
         if event:
             self._ledger.committed(ns, event)
         lost = len(kept) - len(fresh)
@@ -262,8 +262,8 @@ class Intake:
         return replace(receipt, redacted=redacted, reason=left_out or receipt.reason), count
 
     def _store_exchange(
-        self, tx: Transaction, ns: str, session: str, said: list[tuple[Turn, str]], context: str, origin: Origin,
-        actor: Actor,
+        self, tx: Transaction, ns: str, session: str, said: list[tuple[Turn, str]], title: str, context: str,
+        origin: Origin, actor: Actor,
     ) -> tuple[Event | None, Receipt, int]:  # fmt: skip
         now = self._now()
         marks = [_mark(turn.role, turn.name, digest(text)) for turn, text in said]
@@ -311,7 +311,7 @@ class Intake:
         changes = [Change("documents", (document.path,), asdict(before) if before else None, asdict(document))]
         changes += [Change("messages", (item.session, item.seq), None, asdict(item)) for item in new]
         if self._store.row(ns, "sessions", (session,)) is None:
-            row = {"id": session, "title": title_of(said[0][1]), "context": context, "origin": origin,
+            row = {"id": session, "title": title or title_of(said[0][1]), "context": context, "origin": origin,
                    "started_at": created, "recorded_at": now}  # fmt: skip
             changes.insert(0, Change("sessions", (session,), None, row))
         draft = Draft(

@@ -1,0 +1,88 @@
+"""The verbs that bring in what other tools exported, and write out what is here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mnemic.clock import iso
+from mnemic.interfaces.cli import render
+from mnemic.interfaces.cli.common import Json, emit, opened
+from mnemic.interfaces.importers.items import Row, Totals
+
+MOST_ROWS = 100_000
+"""Of a report that is one JSON document."""
+FORMAT = "chatgpt, claude, claude-code, codex, gemini, openai-jsonl, sharegpt, slack, obsidian, markdown, mem0, server-memory."
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs to the command line."""
+    app.command("import")(import_)
+
+
+def import_(
+    format: Annotated[str, typer.Argument(help=FORMAT)],
+    path: Annotated[Path, typer.Argument(help="A file, a folder or a zip archive.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what is there; store nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Take in the conversations and notes of another tool. Repeating it adds only what is new; killed, it goes on."""
+    from mnemic.interfaces import importers
+
+    rows: list[dict[str, Any]] = []
+
+    def told(row: Row) -> None:
+        if not as_json:
+            _show_row(row, dry_run)
+        elif len(rows) < MOST_ROWS:
+            rows.append({**asdict(row), "since": iso(row.since), "until": iso(row.until)})
+
+    with opened() as memory, _bar() as progress:
+        totals = importers.take(memory, format, path, dry_run=dry_run, told=told, progress=progress)
+    emit({**asdict(totals), "items": rows}, as_json, lambda row: _show_totals(totals))
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on stderr, where that is a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done, whole: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+
+    columns = (BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, whole: bar.update(task, completed=done, total=whole)
+
+
+def _show_row(row: Row, dry_run: bool) -> None:
+    state = ("known" if row.known else "new") if dry_run else "stored" if row.stored else "duplicate" if row.duplicate else (
+        "rejected" if row.rejected else "nothing")  # fmt: skip
+    what = f"{row.messages} messages" if row.kind == "conversation" else row.kind
+    counts = {"new": row.stored, "there already": row.duplicate, "erased before": row.rejected, "left out": row.left_out,
+              "secrets redacted": row.redacted}  # fmt: skip
+    line = ", ".join([what, *(f"{count} {name}" for name, count in counts.items() if count)])
+    day = f"  {(iso(row.since) or '')[:10]}" if row.since is not None else ""
+    colours = {"new": "green", "known": "cyan", **render.COLOURS}
+    render.line((f"{state:<9}", colours[state]), (f"  {row.name}", "bold"), (f"  {row.title}{day}  {line}", "dim"))
+
+
+def _show_totals(totals: Totals) -> None:
+    for skipped in totals.skipped[:50]:
+        render.line(("skipped   ", "red" if skipped.broken else "dim"), (skipped.where, "bold"), (f"  {skipped.why}", ""))
+    if len(totals.skipped) > 50:
+        render.line((f"… and {len(totals.skipped) - 50} more, all with --json", "dim"))
+    kinds = f"{totals.conversations} conversations and {totals.pages} pages with {totals.messages} messages"
+    counts = f"{totals.stored} stored, {totals.duplicate} there already, {totals.rejected} erased before, {totals.broken} broken"
+    render.line((f"a dry run: {kinds}; {totals.broken} broken; nothing was stored" if totals.dry_run else f"{kinds}: {counts}",
+                 "bold"))  # fmt: skip
+    if totals.reason:
+        render.line((f"found by words; vectors wait: {totals.reason}", "yellow"))
