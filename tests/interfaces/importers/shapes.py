@@ -153,11 +153,12 @@ def takeout(title: str, answer: str | None, time: str, **more: Any) -> dict[str,
 
 
 GEMINI: list[dict[str, Any]] = [
-    takeout("Prompted What is a weir? 🌊", "<p>A low dam.</p><ul><li>Water runs <b>over</b> it.</li></ul>", "2026-03-10T12:10:00.5Z"),
+    takeout("Prompted What is a weir? 🌊", "<p>A low dam.</p><ul><li>Water runs <b>over</b> it.</li></ul>",
+            "2026-03-10T12:10:00.5Z"),
     takeout("Gave feedback: good response", None, "2026-03-10T12:05:00Z"),
     takeout("Prompted And a lock?", "<p>A lift for boats &amp; rafts.</p>", "2026-03-10T12:00:00Z"),
     takeout("Prompted What is a ford?", "<p>A shallow place.</p>", "2026-03-09T08:00:00Z"),
-]
+]  # fmt: skip
 
 SERVER_MEMORY = [
     {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes the window seat", "speaks French"]},

@@ -139,7 +139,7 @@ def _folder(root: Path, told: Callable[[int], None]) -> Source:
 
 
 def _hidden(name: str) -> bool:
-    return name.startswith(".") or name == "__MACOSX"
+    return (name.startswith(".") and name != "..") or name == "__MACOSX"
 
 
 def _archive(path: Path, told: Callable[[int], None]) -> Source:

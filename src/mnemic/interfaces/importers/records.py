@@ -22,6 +22,7 @@ _BLANK = re.compile(r"[\s,\0]*")
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{]|[\]}]', re.DOTALL)
 _NEXT = {True: re.compile(r"\}\s*,\s*(?=\{)"), False: re.compile(r"\n(?=\{)")}
 """Where the next record may begin, in an array and in lines."""
+CROSSED = -1
 _STOP = re.compile(r"[,\]]")
 
 
@@ -61,8 +62,8 @@ class _Buffer:
     def leap(self, array: bool) -> None:
         """Go behind a broken record: to where its brackets close, else to where another may begin."""
         while True:
-            end = _closed(self.text, self.at) if array else None
-            if end is None and (self.ended or not array or len(self.text) - self.at > MOST_CHARS):
+            end = _closed(self.text, self.at) if array else CROSSED
+            if end == CROSSED or (end is None and (self.ended or len(self.text) - self.at > MOST_CHARS)):
                 found = _NEXT[array].search(self.text, self.at)
                 end = found.end() if found else None
             if end is not None or self.ended:
@@ -116,17 +117,17 @@ def _plain(error: Exception) -> str:
 
 
 def _closed(text: str, start: int) -> int | None:
-    """Where the value that begins here ends by its brackets, if it does."""
+    """Where the value that begins here ends by its brackets; None if that is not to be seen, CROSSED if they do not match."""
     if text[start : start + 1] not in ("[", "{", '"'):
         found = _STOP.search(text, start)
         return found.start() if found else None
-    depth = 0
+    open_ = list[str]()
     for token in _TOKEN.finditer(text, start):
         mark = token[0][0]
-        if mark != '"':
-            depth += 1 if mark in "[{" else -1
-        if depth < 0:
-            return token.start()
-        if depth == 0:
+        if mark in "[{":
+            open_.append("]" if mark == "[" else "}")
+        elif mark != '"' and (not open_ or open_.pop() != mark):
+            return CROSSED
+        if not open_:
             return token.end()
     return None
