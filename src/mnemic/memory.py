@@ -24,6 +24,7 @@ from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting
 from mnemic.capture.graph import Graph
 from mnemic.capture.intake import session_slug
+from mnemic.capture.portable import Portable
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_embedder, open_reranker
 from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, NotFound, Refused, StoreError
@@ -644,6 +645,23 @@ class Memory:
             return set()
         found = _documents_in(changes_of(event.payload))
         return found.union(*(self._changed(part) for part in unpacked(event.payload)["note"].get("parts", ())))
+
+    # out and back
+
+    def export(self, folder: str | Path) -> dict[str, Any]:
+        """Write all of this namespace into a new folder: Markdown, JSON lines and the ledger that proves it. It is as
+        confidential as the home. Raises Refused for a folder that is not empty."""
+        return Portable(self._store, self._ledger, self.clock).export(self.namespace, Path(folder))
+
+    def read_export(self, folder: str | Path, *, dry_run: bool = False) -> dict[str, Any]:
+        """Take back what `export` wrote, into a home that holds nothing yet: the same entries, rows and texts.
+
+        Raises BadInput, Refused, and Damaged where a file is not what was exported.
+        """
+        done = Portable(self._store, self._ledger, self.clock).read(self.namespace, Path(folder), dry_run=dry_run)
+        if done["stored"]:
+            self._drain()
+        return done
 
     # use and age
 

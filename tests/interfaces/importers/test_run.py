@@ -319,7 +319,7 @@ def test_nonsense_is_reported_and_never_raises(format: str, value: Any, memory: 
 
 
 def test_an_unknown_format_and_a_missing_file_say_what_to_do(memory: Memory, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="format 'chatgtp' is unknown: use chatgpt, claude"):
+    with pytest.raises(BadInput, match="format 'chatgtp' is unknown: use mnemic, chatgpt, claude"):
         take(memory, "chatgtp", tmp_path)
     with pytest.raises(BadInput, match="is not there: give a file, a folder or a zip archive"):
         take(memory, "chatgpt", tmp_path / "nothing.json")

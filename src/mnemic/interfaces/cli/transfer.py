@@ -18,16 +18,19 @@ from mnemic.interfaces.importers.items import Row, Totals
 
 MOST_ROWS = 100_000
 """Of a report that is one JSON document."""
-FORMAT = "chatgpt, claude, claude-code, codex, gemini, openai-jsonl, sharegpt, slack, obsidian, markdown, mem0, server-memory."
+OWN = "mnemic"
+FORMATS = """mnemic (an export), chatgpt, claude, claude-code, codex, gemini, openai-jsonl, sharegpt, slack, obsidian, markdown,
+mem0 or server-memory."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the verbs to the command line."""
     app.command("import")(import_)
+    app.command()(export)
 
 
 def import_(
-    format: Annotated[str, typer.Argument(help=FORMAT)],
+    format: Annotated[str, typer.Argument(help=FORMATS)],
     path: Annotated[Path, typer.Argument(help="A file, a folder or a zip archive.")],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what is there; store nothing.")] = False,
     as_json: Json = False,
@@ -35,6 +38,10 @@ def import_(
     """Take in the conversations and notes of another tool. Repeating it adds only what is new; killed, it goes on."""
     from mnemic.interfaces import importers
 
+    if format == OWN:
+        with opened() as memory:
+            emit({"format": OWN, "dry_run": dry_run, **memory.read_export(path, dry_run=dry_run)}, as_json, render.record)
+        return
     rows: list[dict[str, Any]] = []
 
     def told(row: Row) -> None:
@@ -46,6 +53,15 @@ def import_(
     with opened() as memory, _bar() as progress:
         totals = importers.take(memory, format, path, dry_run=dry_run, told=told, progress=progress)
     emit({**asdict(totals), "items": rows}, as_json, lambda row: _show_totals(totals))
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(help="A new or an empty folder.")],
+    as_json: Json = False,
+) -> None:
+    """Write all of this namespace: Markdown, JSON lines, and the ledger that proves it. `import mnemic` takes it back."""
+    with opened() as memory:
+        emit(memory.export(folder), as_json, render.record)
 
 
 @contextmanager

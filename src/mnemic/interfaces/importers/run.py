@@ -49,7 +49,7 @@ def take(
     Raises BadInput for an unknown format or a path that is no good; what is wrong inside is in the report.
     """
     if format not in FORMATS:
-        raise BadInput(f"format {format!r} is unknown: use {', '.join(FORMATS)}")
+        raise BadInput(f"format {format!r} is unknown: use mnemic, {', '.join(FORMATS)}")
     done = 0
 
     def read(count: int) -> None:
