@@ -18,7 +18,7 @@ from mnemic.store.schema import TRUTH
 
 NOW = "2026-11-30T12:00:00Z"
 LESSON = {"kind": "positive", "family": "pip", "gist": "Set the proxy before pip", "situation": "pip hangs behind the proxy",
-          "path": ["export HTTPS_PROXY", "pip install"], "evidence": "it installed", "complexity": 2}  # fmt: skip
+          "path": "export HTTPS_PROXY, then pip install", "evidence": "it installed", "complexity": {"steps": 6}}  # fmt: skip
 
 
 def home(folder: Path, namespace: str = "default") -> Memory:
@@ -35,7 +35,8 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 def full(memory: Memory) -> None:
     """A memory with some of everything: revisions, what was forgotten, undone, erased, and what is known."""
     memory.capture([Turn("user", "Which berth on the night train? 🚆", created_at=1_773_144_000_000),
-                    Turn("assistant", "The lower one.", created_at=1_773_144_001_000)], session="trip", context="travel")  # fmt: skip
+                    Turn("assistant", "The lower one.", created_at=1_773_144_001_000)],
+                   session="trip", context="travel")  # fmt: skip
     memory.capture([Turn("user", "Thanks 👍🏽", name="Ada")], session="trip")
     memory.remember("# Tea\n\nAt four.\n\n## Cake\n\nNever.", title="Tea", source="file:///tea.md", kind="file")
     memory.remember("# Tea\n\nAt five.", title="Tea", source="file:///tea.md", kind="file")
@@ -47,7 +48,9 @@ def full(memory: Memory) -> None:
     memory.undo(undone.seq or 0)
     entry = memory.diary.add("I moved to Lisbon in March.")
     memory.extract({"proposals": [{"category": "identity", "key": "home_city", "value": "Lisbon",
-                                   "source_diary_ids": [entry.id]}]})  # fmt: skip
+                                   "source_diary_ids": [entry["id"]]}]})  # fmt: skip
+    lesson = memory.experiences.refine(LESSON)
+    memory.experiences.report(lesson.id or "", "success")
     memory.touch("/sessions/trip/1")
     memory.tier("/files/tea", "core")
 
@@ -90,23 +93,21 @@ def test_life_goes_on_after_an_import_as_it_would_have(memory: Memory, tmp_path:
             assert one.capture([Turn("user", "And the way back?")], session="trip").receipts[0].path == "/sessions/trip/3"
             assert one.remember("# Tea\n\nAt six.", title="Tea", source="file:///tea.md", kind="file").path == "/files/tea"
         assert state(other) == state(memory)
-        other.undo(other.path_history("/files/tea")[0] if hasattr(other, "path_history") else other.status()["head"]["seq"])
+        other.undo(other.status()["head"]["seq"])
         assert other.show("/files/tea")["text"] == "# Tea\n\nAt five."
         assert other.verify().ok
 
 
 def test_documents_on_other_shelves_come_back_on_them(tmp_path: Path) -> None:
     with home(tmp_path / "a") as memory:
-        for year in (2019, 2026):
-            turns = [Turn("user", f"Where was the kiln in {year}?", created_at=(year - 1970) * 31_557_600_000)]
-            memory.capture(turns, session=f"in-{year}")
-        assert memory.rotate()["moved"]["cold"] == 1
+        for year, at in (("2019", 1_546_300_800_000), ("2026", 1_796_000_000_000)):
+            memory.capture([Turn("user", f"Where was the kiln in {year}?", created_at=at)], session=f"in-{year}")
+        assert memory.rotate()["moved"] == {"warm": 0, "cold": 1}
         memory.export(tmp_path / "out")
         with home(tmp_path / "b") as other:
             other.read_export(tmp_path / "out")
             assert state(other) == state(memory)
-            assert {row["shelf"] for row in state(other)["documents"]} == {"cold", "hot"} or (
-                {row["shelf"] for row in state(other)["documents"]} == {"cold", "warm"})  # fmt: skip
+            assert [row["shelf"] for row in state(other)["documents"]] == ["cold", "hot"]
             assert other.show("/sessions/in-2019/1")["text"] == "user: Where was the kiln in 2019?"
             assert other.doctor()["problems"] == []
             assert other.recall("kiln in 2019", mode="deep").hits
@@ -186,14 +187,15 @@ def test_a_home_that_holds_something_another_namespace_and_a_full_folder_are_ref
 WORDS = st.text(min_size=1, max_size=30)
 ACTS = st.lists(
     st.one_of(
-        st.tuples(st.just("remember"), WORDS), st.tuples(st.just("capture"), WORDS), st.tuples(st.just("forget"), st.integers(0, 9)),
-        st.tuples(st.just("erase"), st.integers(0, 9)), st.tuples(st.just("undo"), st.integers(1, 9)),
+        st.tuples(st.just("remember"), WORDS), st.tuples(st.just("capture"), WORDS),
+        st.tuples(st.just("forget"), st.integers(0, 9)), st.tuples(st.just("erase"), st.integers(0, 9)),
+        st.tuples(st.just("undo"), st.integers(1, 9)),
     ),
     max_size=8,
 )  # fmt: skip
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ACTS)
 def test_whatever_was_done_comes_back(tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, Any]]) -> None:
     from mnemic.errors import MnemicError

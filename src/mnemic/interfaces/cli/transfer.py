@@ -50,8 +50,8 @@ def import_(
         elif len(rows) < MOST_ROWS:
             rows.append({**asdict(row), "since": iso(row.since), "until": iso(row.until)})
 
-    with opened() as memory, _bar() as progress:
-        totals = importers.take(memory, format, path, dry_run=dry_run, told=told, progress=progress)
+    with opened() as memory, _bar() as (progress, indexing):
+        totals = importers.take(memory, format, path, dry_run=dry_run, told=told, progress=progress, indexing=indexing)
     emit({**asdict(totals), "items": rows}, as_json, lambda row: _show_totals(totals))
 
 
@@ -65,18 +65,22 @@ def export(
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on stderr, where that is a terminal."""
+def _bar() -> Iterator[tuple[Callable[[int, int], None], Callable[[int], None]]]:
+    """A progress bar on stderr, where that is a terminal: of bytes read, then of documents indexed."""
     if not sys.stderr.isatty():
-        yield lambda done, whole: None
+        yield lambda done, whole: None, lambda done: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, whole: bar.update(task, completed=done, total=whole)
+        task = bar.add_task("reading", total=None)
+
+        def read(done: int, whole: int) -> None:
+            bar.update(task, description=f"{done / 1e6:,.0f} of {whole / 1e6:,.0f} MB", completed=done, total=whole)
+
+        yield read, lambda done: bar.update(task, description=f"indexed {done:,}", completed=0, total=None)
 
 
 def _show_row(row: Row, dry_run: bool) -> None:

@@ -42,9 +42,10 @@ TOLD = 1000
 
 def take(
     memory: Memory, format: str, path: Path, *, dry_run: bool = False, told: Callable[[Row], None] = lambda row: None,
-    progress: Callable[[int, int], None] = lambda done, whole: None,
+    progress: Callable[[int, int], None] = lambda done, whole: None, indexing: Callable[[int], None] = lambda done: None,
 ) -> Totals:  # fmt: skip
-    """Import a file, folder or zip archive. `told` hears of every conversation and page, `progress` of bytes read and all.
+    """Import a file, folder or zip archive. `told` hears of every conversation and page, `progress` of bytes read and all,
+    `indexing` of documents that have their vectors.
 
     Raises BadInput for an unknown format or a path that is no good; what is wrong inside is in the report.
     """
@@ -69,7 +70,7 @@ def take(
     finally:
         source.close()
     if run.totals.stored and not dry_run:
-        drained = memory.index()
+        drained = memory.index(indexing)
         run.totals.indexed, run.totals.reason = drained["indexed"], drained["error"]
     return run.totals
 
