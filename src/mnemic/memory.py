@@ -42,7 +42,8 @@ from mnemic.ledger.chain import changes_of
 from mnemic.ledger.chain import opened as unpacked
 from mnemic.ledger.record import NOT_UNDOABLE, erasure_mac, shown
 from mnemic.ledger.served import checked
-from mnemic.lifecycle import Rotation, Usages
+from mnemic.lifecycle import Rotation, Tending, Usages
+from mnemic.lifecycle.curve import DAY_MS
 from mnemic.lifecycle.usage import hidden_by
 from mnemic.llm.base import Judge
 from mnemic.models.answer import Answer, Budget, Scope
@@ -55,7 +56,10 @@ from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
 from mnemic.text.clean import encodable
+from mnemic.text.mention import names, paths
 from mnemic.vault import BARE, GONE, Audit, Cards, Compression, Daily, Page, State, Vault, totals
+from mnemic.vault.fading import mark
+from mnemic.vault.links import key_of
 
 if TYPE_CHECKING:
     from mnemic.context import ContextWindow
@@ -123,6 +127,9 @@ class Memory:
         self.daily = Daily(self.vault, self._store, self._usages, self.clock, self.namespace, settings.decay)
         self.state = State(self.vault)
         self.graph = Graph(self._store, self._intake, self._forgetting, self.namespace, settle=self._drain, redact=redact)
+        for part in (self.diary, self.facts, self.concerns, self.experiences):
+            part.used = self._use
+        self.cards.used = self._use_file
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 
@@ -185,9 +192,12 @@ class Memory:
 
         Raises BadInput before anything is stored.
         """
+        turns = list(turns)
         report = self._intake.capture(
-            self.namespace, list(turns), session=session, title=title, context=context, origin=origin
+            self.namespace, turns, session=session, title=title, context=context, origin=origin
         )
+        if report.messages:
+            self._use_named(turns)
         if not index or not report.exchanges:
             return report
         why = self._drain()
@@ -666,8 +676,55 @@ class Memory:
     # use and age
 
     def touch(self, path: str, *, reason: str = "", channel: Origin = "user") -> dict[str, Any]:
-        """A use of a document, as opening it is: one tier up. Raises NotFound, Refused for what was forgotten."""
-        return self._usages.touch(self.namespace, path, actor=actor(channel), reason=reason)
+        """A use of a document, as opening it is: one tier up. Raises NotFound, Refused for what was forgotten.
+
+        A use of a record such as `facts/3` is one of every document behind it: `touched` names them, the rest is the first's.
+        """
+        if not is_record(path):
+            return self._usages.touch(self.namespace, path, actor=actor(channel), reason=reason)
+        touched = self._usages.touch_behind(self.namespace, path, actor=actor(channel), reason=reason)
+        if not touched:
+            raise NotFound(f"no document stands behind {path!r}: nothing was touched")
+        return {**touched[0], "path": path, "touched": [done["path"] for done in touched]}
+
+    def _use(self, path: str, reason: str) -> None:
+        """A use that comes with another act, which stands whatever becomes of this."""
+        with suppress(MnemicError):  # what was forgotten stays so; a home that cannot be written can be read
+            self.touch(path, reason=reason)
+
+    def _use_file(self, file: str, reason: str) -> None:
+        """A use of the document that a file of the vault holds."""
+        document = self._store.document_by_source(self.namespace, self.vault.source(file))
+        if document is not None:
+            self._use(document.path, reason)
+
+    def _use_named(self, turns: Iterable[Turn]) -> None:
+        """What is named in a conversation of today is used: cards by the user, paths by anyone; once a day each."""
+        today = to_ms(self.clock.now()) - DAY_MS
+        for turn in turns:
+            if turn.role not in ("user", "assistant") or (turn.created_at is not None and turn.created_at < today):
+                continue
+            with suppress(MnemicError):
+                # Cleaning takes longer than looking, and leaves out what memory itself put there.
+                if not self._named(turn, turn.content):
+                    continue
+                for path in self._named(turn, self._intake.cleaned(turn.content)):
+                    if is_record(path) or not self._usages.touched_today(self.namespace, path):
+                        self._use(path, "named" if turn.role == "user" else "cited")
+
+    def _named(self, turn: Turn, text: str) -> list[str]:
+        """What a turn may name: paths, and what the user calls by name."""
+        return [*paths(text), *(self._cards_named(text) if turn.role == "user" else ())]
+
+    def _cards_named(self, text: str) -> Iterable[str]:
+        """The documents of the cards that a text names."""
+        if not self.vault.root.is_dir():
+            return
+        for name in names(text):
+            for file in self.vault.named(key_of(name)):
+                document = self._store.document_by_source(self.namespace, self.vault.source(file))
+                if document is not None and document.kind == "card":
+                    yield document.path
 
     def tier(self, path: str, tier: str, *, reason: str = "") -> dict[str, Any]:
         """`core` keeps a document from fading, `auto` lets its use decide again. Raises BadInput, NotFound."""
@@ -676,7 +733,7 @@ class Memory:
     def decay(self, *, dry_run: bool = False) -> dict[str, Any]:
         """How many documents stand in each tier, and which moved since this was last asked; a dry run notes nothing.
 
-        Tiers follow from use at any moment, so there is nothing else to write.
+        Tiers follow from use at any moment; what is written is the copy of them at the head of cards (`cards`: how many).
         """
         key = f"tiers:{self.namespace}"
         since: dict[str, str] = json.loads(self._store.meta(key) or "{}")
@@ -684,7 +741,19 @@ class Memory:
         stands = {number: tier for number, tier in found.pop("stands").items() if tier != "active"}
         if not dry_run and stands != since:
             self._store.set_meta(key, json.dumps(stands, separators=(",", ":")))
-        return {**found, "dry_run": dry_run}
+        return {**found, "cards": len(self._mark_cards(dry_run)), "dry_run": dry_run}
+
+    def _mark_cards(self, dry_run: bool) -> list[str]:
+        def head(path: str) -> dict[str, Any] | None:
+            document = self._store.document_by_source(self.namespace, self.vault.source(path))
+            if document is None:
+                return None
+            stands = self._usages.standing(self.namespace, document)
+            used = date.fromisoformat(str(iso(stands.last_accessed))[:10])
+            return {"last_accessed": used, "relevance": round(stands.relevance, 2), "tier": stands.tier,
+                    "access_count": stands.access_count}  # fmt: skip
+
+        return mark(self.vault, head, dry_run=dry_run) if self.settings.decay.cards else []
 
     def rotate(self, *, dry_run: bool = False) -> dict[str, Any]:
         """Move documents to the shelf of their age: `{"moved": {"warm", "cold"}, "shrunk"}`. Raises Refused if switched off."""
@@ -728,6 +797,15 @@ class Memory:
             if turning:
                 found["rotate"][name] = space._rotate()["moved"]
         return found
+
+    def tending(self, **parts: Any) -> Tending:
+        """The delayed start task and the timer, for what serves: `with memory.tending(): …`. Each can be switched off."""
+        rotate, decay = self.settings.rotate, self.settings.decay
+        return Tending(
+            lambda starting: self.tend(starting=starting), start_seconds=rotate.start_seconds,
+            every_seconds=3_600 * rotate.every_hours, at_start=rotate.at_start, timer=rotate.timer or decay.timer,
+            failed=self._note_failure, **parts,
+        )  # fmt: skip
 
     # care
 

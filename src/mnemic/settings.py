@@ -111,6 +111,8 @@ class DecaySettings(Curve):
 
     timer: bool = True
     """Whether `Memory.tend` looks after it."""
+    cards: bool = True
+    """Whether it writes tier, relevance and last use at the head of cards."""
     types: Mapping[str, Curve] = field(default_factory=dict)
 
     def of(self, kind: str) -> Curve:

@@ -1,13 +1,15 @@
-"""Rotations that get SIGKILL at their k-th write or sync: `python -m tests.lifecycle.killed [--again] [EVERY]`.
+"""Rotations that get SIGKILL at their k-th write or sync: `python -m tests.lifecycle.killed [--again] [--timed] [EVERY]`.
 
-For every k, or for every EVERYth. With --again what moves does so from the warm shelf. Prints one JSON object: how many
-kills, and what was wrong after any of them. A program of its own because it forks.
+For every k, or for every EVERYth. With --again what moves does so from the warm shelf. With --timed the parent sends the
+signal from outside, EVERY tenths of a millisecond later each time, at whatever the rotation does by then. Prints one JSON object:
+how many kills, and what was wrong after any of them. A program of its own because it forks.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import sys
@@ -69,6 +71,26 @@ def killed(folder: Path, what: str, k: int) -> bool:
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
+def killed_after(folder: Path, seconds: float) -> bool:
+    """Rotate in another process that is killed from outside so long after it began; whether that was before its end."""
+    told, tells = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(told)
+            memory = opened(folder)
+            os.write(tells, b".")
+            memory.rotate()
+        finally:
+            os._exit(0)
+    os.close(tells)
+    os.read(told, 1)
+    select.select([told], [], [], seconds)  # readable once the child has ended
+    os.kill(child, signal.SIGKILL)
+    os.close(told)
+    return os.WIFSIGNALED(os.waitpid(child, 0)[1])
+
+
 def problems(folder: Path, before: dict[str, Any]) -> list[str]:
     """What is wrong after a kill: before anything is done, and after the rotation was done again."""
     found: list[str] = []
@@ -79,7 +101,7 @@ def problems(folder: Path, before: dict[str, Any]) -> list[str]:
             verdict = memory.verify()
             found += [] if verdict.ok else [f"{turn}: {verdict.problem}"]
             for name in ("hot", "warm", "cold"):
-                sql = "SELECT document FROM nodes UNION SELECT document FROM texts"
+                sql = "SELECT document FROM nodes UNION SELECT document FROM texts UNION SELECT document FROM messages"
                 there = {number for (number,) in memory._store.shelf(name).rows(sql)}
                 wanted = {d.id for d in memory._store.documents("default") if d.shelf == name}
                 if there != wanted:
@@ -88,14 +110,32 @@ def problems(folder: Path, before: dict[str, Any]) -> list[str]:
                 memory.rotate()
         if [d.shelf for d in memory._store.documents("default")] != ["hot", "warm", "cold", "cold"]:
             found.append("repeated: not all stands where it belongs")
+        found += entry_problems(memory)
         found += memory.doctor()["problems"]
     return found
 
 
+def entry_problems(memory: Memory) -> list[str]:
+    """What is wrong with where the ledger's entries stand, once the rotation is done."""
+    found: list[str] = []
+    hot, cold = ({row[0] for row in memory._store.shelf(name).rows("SELECT seq FROM ledger")} for name in ("hot", "cold"))
+    if hot & cold:
+        found.append(f"entries {hot & cold} stand twice")
+    away = {f"document:{d.id}" for d in memory._store.documents("default") if d.shelf != "hot"}
+    sql = "SELECT object FROM ledger WHERE seq<(SELECT max(seq) FROM ledger)"
+    if stayed := away & {row[0] for row in memory._store.hot.rows(sql)}:
+        found.append(f"entries about {stayed} stayed hot")
+    if any(row["payload"] is None for row in memory.ledger_export()):
+        found.append("the content of an entry is gone")
+    return found
+
+
 def main() -> None:
-    connection.VFS = install()
+    timed = "--timed" in sys.argv
+    if not timed:
+        connection.VFS = install()
     wrong: dict[str, list[str]] = {}
-    kills = {"write": 0, "sync": 0}
+    kills = {"time": 0} if timed else {"write": 0, "sync": 0}
     every = int(sys.argv[-1]) if sys.argv[-1].isdigit() else 1
     memory_disk = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # a kill needs no real disk
     with tempfile.TemporaryDirectory(dir=memory_disk) as name:
@@ -108,7 +148,7 @@ def main() -> None:
             for k in range(1, 5_000, every):
                 folder = Path(name) / f"{what}{k}"
                 shutil.copytree(seed, folder)
-                if not killed(folder, what, k):
+                if not (killed_after(folder, k / 10_000) if timed else killed(folder, what, k)):
                     break
                 kills[what] += 1
                 if found := problems(folder, before):

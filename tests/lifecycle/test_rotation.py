@@ -17,7 +17,7 @@ from mnemic.lifecycle.curve import DAY_MS
 from mnemic.lifecycle.rotation import shelf_of
 from mnemic.models.answer import Budget
 from mnemic.models.document import Turn
-from mnemic.recall import engine
+from mnemic.recall import codebook, engine
 from mnemic.settings import RotateSettings
 from mnemic.store.sqlite.connection import connect
 from mnemic.store.sqlite.shelves import FILES
@@ -282,6 +282,21 @@ def test_the_cold_shelf_can_do_without_vectors(tmp_path: Path) -> None:
         memory.remember("# The old walrus\n\nIt swims.", title="old", source="file:///old")
         assert memory.recall("swims").degraded == ()
         assert sound(memory)
+
+
+def test_a_rotation_leaves_codes_on_the_shelves_that_have_many_vectors(
+    memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(codebook, "EXACT_BELOW", 4)
+    monkeypatch.setattr(codebook, "BLOCK", 4)
+    monkeypatch.setattr(codebook, "SAMPLE", 4)
+    memory.index()
+    before = [hit.path for hit in memory.recall("ancientberry quokka", mode="deep").hits]
+    memory.rotate()
+    assert [counted(memory, "coders", name) for name in FILES] == [0, 1, 1]
+    assert counted(memory, "codes", "warm") == counted(memory, "vectors", "warm") // 4 > 0
+    assert [hit.path for hit in memory.recall("ancientberry quokka", mode="deep").hits] == before
+    assert sound(memory)
 
 
 def test_a_document_that_waits_for_vectors_gets_them_where_it_is(tmp_path: Path) -> None:

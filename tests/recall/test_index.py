@@ -10,6 +10,7 @@ from mnemic.recall import codebook
 from mnemic.recall.codebook import seal
 from mnemic.recall.index import VectorIndex
 from mnemic.store import NewNode, VectorRow
+from mnemic.store.sqlite import moves
 from tests.homes import Home
 
 DIM = 32
@@ -197,3 +198,51 @@ def test_estimates_are_of_the_code_or_of_the_vector_that_is_held_and_none_where_
     np.testing.assert_allclose(estimates[held], cosines[held], rtol=1e-5)
     every = index.cosines(vectors[40], ids[:512]) - index.estimates(vectors[40], ids[:512])
     assert 0 < np.abs(every).mean() < 0.08
+
+
+def shelved(home: Home, documents: int, each: int) -> tuple[np.ndarray, list[int]]:
+    """Documents that stand on the warm shelf."""
+    vectors = cone(documents * each, 1)
+    ids = [node for at in range(0, len(vectors), each) for node in add(home, vectors[at : at + each])]
+    for document in range(1, documents + 1):
+        with home.store.write("default") as tx:
+            tx.note_stray(document, "warm")
+        with home.store.write("default") as tx:
+            tx.move(document, "hot", "warm", with_vectors=True)
+    return vectors, ids
+
+
+def on_warm(home: Home) -> VectorIndex:
+    index = VectorIndex(home.store, "default", IDENTITY, DIM, "warm")
+    index.refresh()
+    return index
+
+
+def test_an_older_shelf_has_codes_of_its_own_and_a_fresh_process_holds_only_what_has_none(home: Home) -> None:
+    vectors, ids = shelved(home, 7, 100)
+    row = home.store.embedder(IDENTITY, DIM)
+    assert (seal(home.store, "default", row), seal(home.store, "default", row, "warm")) == (0, 5)
+    assert (seal(home.store, "default", row, "warm"), home.store.codes("default", row.id)) == (0, [])
+    index = on_warm(home)
+    assert (len(index._loose), index.sums[0]) == (60, 700)
+    np.testing.assert_allclose(index.sums[1] / 700, vectors.mean(axis=0), atol=0.05)
+    for place in (3, 300, 650, 699):
+        assert index.nearest(vectors[place], 5).tolist() == exact(vectors, ids, vectors[place], 5, index.mean)
+
+
+@pytest.mark.parametrize(("left", "blocks"), [(7, 0), (5, 3), (3, 0)])
+def test_codes_of_an_older_shelf_are_made_anew_once_too_many_stand_for_what_moved_on(home: Home, left: int, blocks: int) -> None:
+    vectors, ids = shelved(home, 9, 100)
+    row = home.store.embedder(IDENTITY, DIM)
+    assert seal(home.store, "default", row, "warm") == 7
+    index = on_warm(home)
+    with home.store.shelf("warm").transaction() as db:
+        for document in range(left + 1, 10):
+            moves.remove(db, 1, document)
+    assert seal(home.store, "default", row, "warm") == blocks
+    kept = len(home.store.codes("default", row.id, shelf="warm"))
+    assert (kept, home.store.coder("default", row.id, "warm") is None) == ((7, 3, 0)[(7, 5, 3).index(left)], left == 3)
+    index.refresh()
+    for one in (index, on_warm(home)):
+        for place in (3, 250):
+            assert one.nearest(vectors[place], 5).tolist() == exact(vectors[: left * 100], ids, vectors[place], 5, one.mean)

@@ -212,6 +212,8 @@ class Forgetting:
         """Change the rows of truth without an image of what was in them: the images would keep it."""
         before, after = rewrite.document, rewrite.after
         changes: list[Change] = []
+        swept: list[Change] = []
+        """Rows that stand on another shelf, with a document that goes as a whole: they go with the rest of it there."""
         if self._store.document_by_id(ns, before.id) is None:
             pass  # undone: there is no row to take out
         elif after is None or after.path != before.path:
@@ -224,9 +226,8 @@ class Forgetting:
         for seq, item in old.items():
             left = kept.get(seq)
             if left != item:
-                changes.append(
-                    Change("messages", (item.session, seq), asdict(item), None if left is None else asdict(left))
-                )
+                change = Change("messages", (item.session, seq), asdict(item), None if left is None else asdict(left))
+                (changes if before.shelf == "hot" else swept).append(change)
         if after is None and (row := tx.row("usage", (before.id,))) is not None:
             changes.append(Change("usage", (before.id,), row, None))
         changes += self._hidden(ns, before.path, after.path if after else None, path)
@@ -234,7 +235,7 @@ class Forgetting:
             title = after.title if after else "erased"
             changes.append(Change("sessions", (before.session,), row, {**row, "title": title}))
         tx.apply({(change.table, change.key): change for change in changes}.values())
-        return {(change.table, change.key) for change in changes}
+        return {(change.table, change.key) for change in (*changes, *swept)}
 
     def _hidden(self, ns: str, old: str, new: str | None, erased: str) -> list[Change]:
         """What was forgotten in a document goes and moves with it; a path that was erased is forgotten no more."""

@@ -88,8 +88,9 @@ class Indexer:
         return Drained(done)
 
     def seal(self, ns: str) -> None:
-        """Make the codes anew that a rotation dropped."""
-        seal(self._store, ns, self.row)
+        """Make the codes anew that a rotation dropped, and those of what came to another shelf."""
+        for shelf in SHELVES:
+            seal(self._store, ns, self.row, shelf)
 
     def _index(self, ns: str, numbers: Sequence[int]) -> tuple[int, str | None]:
         """Vectors and edges of some documents in one transaction; how many went well, and what stopped the rest."""

@@ -420,6 +420,10 @@ class Intake:
 
     # cleaning
 
+    def cleaned(self, text: str) -> str:
+        """A text as it would be stored: without secrets and without what memory itself put into it."""
+        return self._clean(text).text
+
     def _clean(self, text: str) -> Cleaned:
         self._within_limit(text, "the text")
         return cleaned(text, redact=self._settings.redact)

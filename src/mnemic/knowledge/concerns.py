@@ -107,7 +107,12 @@ class Concerns(Facet):
         return tuple(told(one, one.id) or mentioned(one) for one in matters)
 
     def show(self, number: int, *, as_of: int | None = None) -> dict[str, Any]:
-        """A concern with its revisions, mentions and sources. Raises NotFound."""
+        """A concern with its revisions, mentions and sources. A use of it. Raises NotFound."""
+        page = self._page(number, as_of)
+        self.used(f"concerns/{number}", "opened")
+        return page
+
+    def _page(self, number: int, as_of: int | None) -> dict[str, Any]:
         with self._store.reading():
             revisions = [Concern(**row) for row in self._store.select(self._ns, "concerns", {"id": number})]
             if as_of is not None:

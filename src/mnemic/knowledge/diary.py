@@ -123,8 +123,10 @@ class Diary(Facet):
         return [Entry(**row).json() for row in reversed(rows)]
 
     def show(self, number: int) -> dict[str, Any]:
-        """One entry. Raises NotFound."""
-        return _found(self._store.row(self._ns, "diary", (number,)), number).json()
+        """One entry. A use of it. Raises NotFound."""
+        page = _found(self._store.row(self._ns, "diary", (number,)), number).json()
+        self.used(f"diary/{number}", "opened")
+        return page
 
     def ack(self, number: int, *, reason: str = "", channel: Origin = "user") -> dict[str, Any]:
         """Clear an entry that holds nothing to extract. A person's act. Raises NotFound, Refused."""

@@ -203,7 +203,10 @@ class Experiences(Facet):
             return draft, self._receipt(edit, op, item, counted=judged.counted, attribution=judged.attribution,
                                         reason=held or judged.note or None)  # fmt: skip
 
-        return self._write(channel, act)
+        receipt = self._write(channel, act)
+        if receipt.status != "duplicate":
+            self.used(f"experiences/{number}", "reported")
+        return receipt
 
     # revising
 
@@ -416,7 +419,7 @@ class Experiences(Facet):
         return [shown(item, now) for item in items if status == "deleted" or item.status != "deleted"]
 
     def show(self, number: str, *, revision: int | None = None) -> dict[str, Any]:
-        """One experience with its other revisions, its latest reports and its history. Raises NotFound."""
+        """One experience with its other revisions, its latest reports and its history. A use of it. Raises NotFound."""
         line = [experience(row) for row in self._store.select(self._ns, "experiences", {"id": number})]
         if not line:
             raise NotFound(f"no experience {number!r}: see `mnemic experience list`")
@@ -424,12 +427,14 @@ class Experiences(Facet):
         now = self._now()
         reports = self._store.select(self._ns, "reports", {"experience": number}, limit=20, newest=True)
         history = self._store.events(self._ns, object=f"experience:{number}", limit=100)
-        return {
+        page = {
             **shown(item, now),
             "revisions": [shown(other, now) for other in line],
             "reports": [{**row, "at": iso(row["at"]), "evidence": json.loads(row["evidence"])} for row in reports],
             "history": [{key: shown_event(e)[key] for key in ("seq", "at", "op", "actor", "reason")} for e in history],
         }
+        self.used(f"experiences/{number}", "opened")
+        return page
 
     # parts of the verbs
 

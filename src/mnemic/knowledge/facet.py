@@ -60,6 +60,8 @@ class Facet:
     ) -> None:
         self._store, self._ledger, self._clock, self._ns = store, ledger, clock, namespace
         self._redact = redact
+        self.used: Callable[[str, str], None] = lambda path, reason: None
+        """Told of a use of a record, by its path and how it was used; never of a listing."""
 
     def _now(self) -> int:
         return to_ms(self._clock.now())

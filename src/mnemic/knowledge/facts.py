@@ -89,7 +89,12 @@ class Facts(Slots):
         return sum(self._store.count(self._ns, "facts", {"retired_at": None, "status": status}) for status in statuses)
 
     def show(self, number: int, *, as_of: int | None = None) -> dict[str, Any]:
-        """A fact with all its revisions, its sources, and what contradicts it. Raises NotFound."""
+        """A fact with all its revisions, its sources, and what contradicts it. A use of it. Raises NotFound."""
+        page = self._page(number, as_of)
+        self.used(f"facts/{number}", "opened")
+        return page
+
+    def _page(self, number: int, as_of: int | None) -> dict[str, Any]:
         with self._store.reading():
             revisions = [Fact(**row) for row in self._store.select(self._ns, "facts", {"id": number})]
             if as_of is not None:

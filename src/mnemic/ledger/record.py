@@ -127,7 +127,15 @@ class Ledger:
     # proving
 
     def verify(self, namespace: str, progress: Callable[[int], None] | None = None) -> Verdict:
-        """Check the chain, every payload, the head outside, and that the state is what the entries made."""
+        """Check the chain, every payload, the head outside, and that the state is what the entries made.
+
+        What fails is looked at once more: only the hot shelf is seen as at one moment, and what moves or is erased on
+        another meanwhile would be missed.
+        """
+        verdict = self._look(namespace, progress)
+        return verdict if verdict.ok else self._look(namespace, progress)
+
+    def _look(self, namespace: str, progress: Callable[[int], None] | None) -> Verdict:
         # The head outside is read first: what is written meanwhile is then ahead of it, never behind.
         seen = self.witness.seen(self.store.store_id, namespace)
         with self.store.reading():

@@ -2,7 +2,7 @@
 
 Whole documents move, straight to the shelf of their age; paths, ids and times stay. The shelf is truth, so every
 move is an entry of the ledger, written in the transaction that changes the catalogue. What is about to be changed
-comes back to the hot shelf first.
+comes back to the hot shelf first. The entries about what has moved leave the hot shelf after it, and stay away.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from mnemic.store import Store
 
 BATCH = 20
 """Documents that share a transaction: other writers wait meanwhile."""
+ENTRIES = 500
+"""Ledger entries that share one."""
 TRIES = 3
 
 
@@ -57,7 +59,15 @@ class Rotation:
                 moved[target] += 1
             if progress:
                 progress(sum(moved.values()))
+        self._shelve(ns)
         return moved
+
+    def _shelve(self, ns: str) -> None:
+        """What the ledger tells of documents that left the hot shelf leaves it too."""
+        last: int | None = 0
+        while last is not None:
+            with self._store.write(ns) as tx:
+                last = tx.shelve_entries(last, ENTRIES)
 
     def fetch(self, ns: str, document: Document) -> Document:
         """The document, brought back to the hot shelf if it is elsewhere."""

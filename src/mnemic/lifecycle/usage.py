@@ -1,7 +1,8 @@
 """When each document was last used, and how: the truth that tiers are derived from.
 
-A document without a row was last used when it was recorded. Only a use makes a row: opening, citing, a change of it
+A document without a row was last used when it was recorded. Only a use makes a row: opening, citing, naming, a change of it
 by a person's word; being listed or recalled is none (decisions.md). A tier is never stored but where a person set it.
+A use of a record of what is known is one of the documents behind it (behind.py).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from mnemic.clock import Clock, iso, to_ms
 from mnemic.errors import BadInput, NotFound, Refused
 from mnemic.ledger import Ledger
+from mnemic.lifecycle.behind import behind, document_at
 from mnemic.lifecycle.curve import DAY_MS, days_between, relevance, tier_of, touched
 from mnemic.models.document import Document
 from mnemic.models.event import Actor, Change, Draft
@@ -77,6 +79,18 @@ class Usages:
         return {"path": path, "tier_before": was.tier, "tier_after": done.tier, "relevance": round(done.relevance, 4),
                 "seq": event.seq}  # fmt: skip
 
+    def touch_behind(self, ns: str, path: str, *, actor: Actor = "user", reason: str = "") -> list[dict[str, Any]]:
+        """A use of a record such as `facts/3`: of every document behind it that was not forgotten."""
+        documents = [document for document in behind(self._store, ns, path) if not self._hidden(ns, document.path)]
+        return [self.touch(ns, document.path, actor=actor, reason=reason) for document in documents]
+
+    def touched_today(self, ns: str, path: str) -> bool:
+        """Whether the last entry about a document is a touch of this day (UTC): one naming a day is enough."""
+        document = document_at(self._store, ns, path)
+        name = f"document:{document.id}" if document else ""
+        last = self._store.last_events(ns, [name]).get(name)
+        return last is not None and last.op == "touch" and last.at // DAY_MS == self._now() // DAY_MS
+
     def set_tier(self, ns: str, path: str, tier: str, *, actor: Actor = "human", reason: str = "") -> dict[str, Any]:
         """`core`: never fades; `auto`: by last use again. Raises BadInput, NotFound."""
         if tier not in ("core", "auto"):
@@ -119,9 +133,7 @@ class Usages:
         return {"documents": count, "tiers": tiers, "mean_relevance": mean, "moved": moved, "stands": stands}
 
     def _document(self, ns: str, path: str) -> Document:
-        document = self._store.document(ns, path)
-        if document is None and (node := self._store.node(ns, path)) is not None:
-            document = self._store.document_by_id(ns, node.document)
+        document = document_at(self._store, ns, path)
         if document is None:
             raise NotFound(f"nothing stands at {path!r}: see `mnemic tree`")
         return document

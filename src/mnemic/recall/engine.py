@@ -42,6 +42,7 @@ NARROW, WIDE = 10_000, 3
 """A scope of fewer nodes is searched by itself; for a wider one so many times the candidates of the namespace are taken."""
 SURE = 100
 """So many of the best are scored by their full vectors; in a large home the others by what their codes tell."""
+HOUR_MS = 3_600_000
 RERANKED = 30
 FLOOR = {"vector": 2.2, "words": 0.8}
 """Below this the best hit is no answer: set so that one in a hundred answerable questions is refused (docs/recall.md)."""
@@ -149,6 +150,8 @@ class Recall:
         self._reranker = Timed(reranker, rerank_seconds) if reranker else None
         self._indexes: dict[tuple[str, str], VectorIndex] = {}
         self._lists: dict[tuple[str, str], Lists] = {}
+        self._listed: dict[tuple[str, str, frozenset[str]], tuple[object, Ids]] = {}
+        """By namespace, shelf and tiers: the nodes in use, and as of when."""
         self._hidden_ids: dict[tuple[str, str], tuple[list[str], Ids]] = {}
 
     def ask(
@@ -317,11 +320,21 @@ class Recall:
         if not self._store.has_unused(run.ns, since):
             return None
         run.faded = True
-        ids = self._store.nodes_used(run.ns, since, core="core" in run.tiers, limit=NARROW + 1, shelf=shelf)
+        ids = self._in_use(run, shelf, since - since % HOUR_MS)
         if len(ids) <= NARROW:
-            return np.unique(np.array(ids, dtype=np.int64))
+            return ids
         run.reach = WIDE
         return None
+
+    def _in_use(self, run: _Run, shelf: str, since: int) -> Ids:
+        """Nodes used since the beginning of an hour, so that one listing serves until something changes; `_allowed` looks
+        again whether each still is in the tiers."""
+        key, stamp = (run.ns, shelf, run.tiers), (since, self._store.head(run.ns), self._store.lexicon(run.ns))
+        known = self._listed.get(key)
+        if known is None or known[0] != stamp:
+            ids = self._store.nodes_used(run.ns, since, core="core" in run.tiers, limit=NARROW + 1, shelf=shelf)
+            known = self._listed[key] = (stamp, np.unique(np.array(ids, dtype=np.int64)))
+        return known[1]
 
     def _among(self, run: _Run, shelf: str) -> Ids | None:
         """The only nodes that may answer, where they are few."""

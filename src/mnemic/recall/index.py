@@ -72,7 +72,7 @@ class VectorIndex:
             known = self._store.coder(self._ns, self._embedder, self._shelf)
             mean = known[1] if known else b""
             if mean != (self._coder.mean.tobytes() if self._coder else b""):
-                self._reset(Coder.load(mean))
+                self._reset(Coder.load(mean) if known else None)
             if known:
                 self._take_codes()
             self._take_vectors()
@@ -96,9 +96,10 @@ class VectorIndex:
 
     @property
     def sums(self) -> tuple[int, Floats]:
-        """How many vectors are held, and their sum."""
+        """How many vectors there are, and their sum: that of those with a code by the mean they were coded with."""
         with self._guard:
-            return len(self._loose), self._loose.sum
+            coded = sum(map(len, self._coded))
+            return coded + len(self._loose), self._loose.sum + (coded * self._coder.mean if self._coder else 0)
 
     def share(self, mean: Floats | None) -> None:
         """Take the mean of all shelves off from now on; `None` while there are too few vectors to tell."""

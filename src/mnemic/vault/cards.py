@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -29,6 +29,8 @@ class Cards:
 
     def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault, self._clock = vault, clock
+        self.used: Callable[[str, str], None] = lambda path, reason: None
+        """Told of a use of a card, by its file and how it was used."""
 
     def new(
         self, title: str, type: str, *, description: str = "", tags: Sequence[str] = (), dir: str | None = None,
@@ -60,13 +62,14 @@ class Cards:
         return f"cards/{folder}"
 
     def show(self, path: str) -> dict[str, Any]:
-        """A card's frontmatter and body. Raises NotFound, and BadInput for frontmatter that is no good."""
+        """A card's frontmatter and body. A use of it. Raises NotFound, and BadInput for frontmatter that is no good."""
         path = self._path(path)
         data = self._vault.folder.read(path).data
         try:
             head = frontmatter.read(data)
         except BadInput as error:
             raise BadInput(f"{path!r} cannot be shown: {error}") from None
+        self.used(path, "opened")
         return {"path": path, "frontmatter": head, "body": frontmatter.split(data).body.decode("utf-8", "replace")}
 
     def list(self, *, type: str | None = None, status: str | None = None) -> list[dict[str, Any]]:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict
 
 from mnemic.models.document import Document, Message
+from mnemic.models.event import Row
 from mnemic.store.sqlite.shelves import Shelves, in_list
+from mnemic.store.sqlite.truth import DIGEST, packed
 
 _DOCUMENT = (
-    "id, path, kind, title, context, origin, importance, session, text_id, digest, source, created_at, recorded_at,"
+    f"id, path, kind, title, context, origin, importance, session, text_id, {DIGEST}, source, created_at, recorded_at,"
     " shelf"
 )
-_MESSAGE = "session, seq, document, role, name, text_id, digest, created_at"
+_MESSAGE = f"session, seq, document, role, name, text_id, {DIGEST}, created_at"
 
 
 class Documents(Shelves):
-    """Reads of the catalogue; the catalogue lives in the hot shelf, a text where its document is."""
+    """Reads of the catalogue; the catalogue lives in the hot shelf, texts and messages where their document is."""
 
     def document(self, ns: str, path: str) -> Document | None:
         """The document of exactly this path."""
@@ -59,8 +62,9 @@ class Documents(Shelves):
 
     def documents_by_digest(self, ns: str, digest: str) -> list[Document]:
         """All documents with the same text, oldest first."""
-        sql = f"SELECT {_DOCUMENT} FROM documents WHERE ns=? AND digest=? ORDER BY id"
-        return [Document(*row) for row in self.hot.rows(sql, (self.space(ns), digest))]
+        both = (digest, packed(digest))
+        sql = f"SELECT {_DOCUMENT} FROM documents WHERE ns=? AND substr(digest,1,8) IN (?,?) AND digest IN (?,?) ORDER BY id"
+        return [Document(*row) for row in self.hot.rows(sql, (self.space(ns), *(one[:8] for one in both), *both))]
 
     def session_documents(self, ns: str, session: str, last: int) -> list[Document]:
         """The last documents of a session, oldest of them first."""
@@ -74,16 +78,56 @@ class Documents(Shelves):
         # Without being told, the planner reads the whole namespace in order rather than one document and sort it.
         index = "INDEXED BY messages_document" if document is not None else ""
         sql = f"SELECT {_MESSAGE} FROM messages {index} WHERE ns=?"
-        bindings: list[object] = [self.space(ns)]
+        space = self.space(ns)
+        bindings: list[object] = [space]
         for column, value in (("session", session), ("document", document)):
             if value is not None:
                 sql += f" AND {column}=?"
                 bindings.append(value)
-        if last is not None:
-            rows = self.hot.rows(sql + " ORDER BY seq DESC LIMIT ?", (*bindings, last))[::-1]
-        else:
-            rows = self.hot.rows(sql + " ORDER BY session, seq", bindings)
-        return [Message(*row) for row in rows]
+        sql += " ORDER BY session DESC, seq DESC LIMIT ?"
+        bindings.append(-1 if last is None else last)
+        with self.hot.snapshot():
+            rows = self.hot.rows(sql, bindings)
+            away = self._away(space, session, document)
+        for shelf in away:
+            found = self.shelf(shelf).rows(sql, bindings)
+            here = self.standing(space, {row[2] for row in found}, shelf)
+            rows += [row for row in found if row[2] in here]
+        rows.sort()
+        return [Message(*row) for row in (rows if last is None else rows[max(0, len(rows) - last) :])]
+
+    def _away(self, space: int, session: str | None, document: int | None) -> list[str]:
+        """On which shelves but the hot one documents stand: one, those of a session, or any."""
+        sql, bindings = "SELECT DISTINCT shelf FROM documents WHERE +ns=? AND shelf<>'hot'", [space]
+        if document is not None:
+            return [name for (name,) in self.hot.rows(f"{sql} AND id=?", (*bindings, document))]
+        if session is not None:
+            return [name for (name,) in self.hot.rows(f"{sql.replace('+', '')} AND session=?", (*bindings, session))]
+        return ["warm", "cold"]
+
+    def standing(self, space: int, documents: Collection[int], shelf: str) -> set[int]:
+        """Those of some documents that stand on a shelf: on others than the hot one a copy may have been left behind."""
+        sql = f"SELECT id FROM documents WHERE +ns=? AND shelf=? AND id IN ({in_list(documents)})"
+        return {number for (number,) in self.hot.rows(sql, (space, shelf))}
+
+    def rows(self, ns: str, table: str) -> Iterator[Row]:
+        """Every row of a truth table in a namespace, in key order on each shelf."""
+        yield from super().rows(ns, table)
+        if table == "messages":
+            for item in self._elsewhere(ns):
+                yield asdict(item)
+
+    def _elsewhere(self, ns: str) -> Iterator[Message]:
+        """The messages of documents that have left the hot shelf."""
+        space = self.space(ns)
+        for shelf in ("warm", "cold"):
+            with self.hot.snapshot():
+                sql = "SELECT id FROM documents WHERE ns=? AND shelf=? AND session IS NOT NULL"
+                here = {number for (number,) in self.hot.rows(sql, (space, shelf))}
+            with self.shelf(shelf).snapshot() as db:
+                for row in db.execute(f"SELECT {_MESSAGE} FROM messages WHERE ns=? ORDER BY session, seq", (space,)):
+                    if row[2] in here:
+                        yield Message(*row)
 
     def text(self, ns: str, text_id: int, shelf: str = "hot") -> str | None:
         """A text by its id; `None` once erased."""
@@ -106,12 +150,9 @@ class Documents(Shelves):
 
     def text_digests(self, ns: str, document: int) -> dict[int, str]:
         """The digests that rows of truth name for the texts of a document now in use."""
-        sql = (
-            "SELECT text_id, digest FROM documents WHERE +ns=? AND id=? AND text_id IS NOT NULL"
-            " UNION ALL SELECT text_id, digest FROM messages INDEXED BY messages_document WHERE ns=? AND document=?"
-        )
-        space = self.space(ns)
-        return dict(self.hot.rows(sql, (space, document, space, document)))
+        sql = f"SELECT text_id, {DIGEST} FROM documents WHERE +ns=? AND id=? AND text_id IS NOT NULL"
+        found = dict(self.hot.rows(sql, (self.space(ns), document)))
+        return found or {item.text_id: item.digest for item in self.messages(ns, document=document)}
 
     def document_texts(self, ns: str, document: int, shelf: str = "hot") -> dict[int, str]:
         """Every text of a document, those of its earlier revisions included."""

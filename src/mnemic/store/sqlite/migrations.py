@@ -2,7 +2,8 @@
 
 Each step runs in one transaction together with the version it reaches, so a crash leaves the old or the new
 schema and never something between. A step may add; it never drops or rewrites what a user's home holds.
-All three shelves have the same schema; the tables of truth are filled in the hot one only (decisions.md).
+All three shelves have the same schema; the tables of truth are filled in the hot one only (decisions.md), the ledger in
+the hot and the cold one (events.py).
 """
 
 from __future__ import annotations
@@ -227,6 +228,15 @@ ALTER TABLE nodes ADD COLUMN role TEXT NOT NULL DEFAULT '';
 CREATE INDEX nodes_turns ON nodes(ns, talk, message) WHERE talk IS NOT NULL;
 """
 
+SHELVED = """
+-- Entries whose content was erased and may still stand on the cold shelf; in the hot shelf only, until they are swept.
+CREATE TABLE IF NOT EXISTS emptied(ns INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(ns, seq)) WITHOUT ROWID;
+-- An index holds nothing of its own. The beginning of a digest finds the row as well.
+DROP INDEX IF EXISTS documents_digest;
+CREATE INDEX documents_digest ON documents(ns, substr(digest, 1, 8));
+CREATE INDEX IF NOT EXISTS usage_core ON usage(ns) WHERE tier='core';
+"""
+
 Step = Callable[[apsw.Connection], None]
 
 
@@ -260,7 +270,11 @@ def _turns(db: apsw.Connection) -> None:
     db.execute(TURNS)
 
 
-STEPS: list[Step] = [_first, _second, _third, _fourth, _vault, _window, _turns]
+def _shelved(db: apsw.Connection) -> None:
+    db.execute(SHELVED)
+
+
+STEPS: list[Step] = [_first, _second, _third, _fourth, _vault, _window, _turns, _shelved]
 VERSION = len(STEPS)
 
 

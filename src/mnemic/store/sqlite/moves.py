@@ -18,6 +18,7 @@ from mnemic.store.sqlite import nodes, vectors
 from mnemic.store.sqlite.shelves import NODE_BITS, in_list
 
 Rows = list[tuple[Any, ...]]
+_MESSAGE = "session, seq, role, name, text_id, digest, created_at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Load:
     """All rows of one document that a shelf holds, as they are; vectors without their stamps."""
 
     texts: Rows
+    messages: Rows
     nodes: Rows
     vectors: Rows
     embedders: Rows
@@ -35,6 +37,7 @@ class Load:
 def read(db: apsw.Connection, ns: int, document: int, *, with_vectors: bool) -> Load:
     """What a shelf holds of a document."""
     texts: Rows = db.execute("SELECT id, body FROM texts WHERE ns=? AND document=? ORDER BY id", (ns, document)).fetchall()
+    said = messages(db, ns, document)
     trees = nodes.stored(db, ns, document)
     known: Rows = db.execute("SELECT id, identity, dim, canary FROM embedders ORDER BY id").fetchall()
     keys = in_list(row[0] << NODE_BITS | node[0] for row in known if with_vectors for node in trees)
@@ -44,7 +47,7 @@ def read(db: apsw.Connection, ns: int, document: int, *, with_vectors: bool) -> 
     sources = in_list(node[0] for node in trees)
     sql = f"SELECT source, target, kind, weight FROM edges WHERE source IN ({sources}) ORDER BY source, kind, target"
     edges: Rows = db.execute(sql).fetchall()
-    return Load(texts, trees, rows, [row for row in known if row[0] in used], edges)
+    return Load(texts, said, trees, rows, [row for row in known if row[0] in used], edges)
 
 
 def write(db: apsw.Connection, ns: int, document: int, load: Load, stamp: int | None) -> None:
@@ -52,6 +55,7 @@ def write(db: apsw.Connection, ns: int, document: int, load: Load, stamp: int | 
     remove(db, ns, document)
     for number, body in load.texts:
         db.execute("INSERT INTO texts VALUES(?,?,?,?)", (number, ns, document, body))
+    put_messages(db, ns, document, load.messages)
     nodes.restore(db, ns, load.nodes, dict(load.texts))
     for row in load.embedders:
         db.execute("INSERT OR IGNORE INTO embedders VALUES(?,?,?,?)", row)
@@ -72,4 +76,30 @@ def remove(db: apsw.Connection, ns: int, document: int) -> None:
     """Take all rows of a document off a shelf; edges of others that lead to it stay."""
     nodes.remove(db, ns, document)
     db.execute("DELETE FROM texts WHERE ns=? AND document=?", (ns, document))
+    drop_messages(db, ns, document)
+
+
+def put_messages(db: apsw.Connection, ns: int, document: int, said: Rows) -> None:
+    """Put a document's messages on a shelf that has none of them."""
+    sql = f"INSERT INTO messages(ns, document, {_MESSAGE}) VALUES(?,?,?,?,?,?,?,?,?)"
+    db.executemany(sql, [(ns, document, *row) for row in said])
+
+
+def drop_messages(db: apsw.Connection, ns: int, document: int) -> None:
+    db.execute("DELETE FROM messages WHERE ns=? AND document=?", (ns, document))
+
+
+def left_messages(db: apsw.Connection, limit: int) -> list[tuple[int, int, str]]:
+    """Documents with their namespace and shelf whose messages stayed in the hot shelf, as they did before schema 8."""
+    sql = (
+        "SELECT d.ns, d.id, d.shelf FROM documents d WHERE d.shelf<>'hot' AND EXISTS"
+        " (SELECT 1 FROM messages m WHERE m.ns=d.ns AND m.document=d.id) LIMIT ?"
+    )
+    return [(int(str(ns)), int(str(number)), str(shelf)) for ns, number, shelf in db.execute(sql, (limit,)).fetchall()]
+
+
+def messages(db: apsw.Connection, ns: int, document: int) -> Rows:
+    """A document's messages as a shelf holds them."""
+    sql = f"SELECT {_MESSAGE} FROM messages INDEXED BY messages_document WHERE ns=? AND document=? ORDER BY session, seq"
+    return db.execute(sql, (ns, document)).fetchall()
 

@@ -19,7 +19,8 @@ import numpy as np
 from mnemic.models.document import Node
 from mnemic.store.base import Found, Ids, NewNode, Said
 from mnemic.store.sqlite import vectors
-from mnemic.store.sqlite.shelves import NODE_BITS, Shelves, in_list
+from mnemic.store.sqlite.documents import Documents
+from mnemic.store.sqlite.shelves import NODE_BITS, in_list
 from mnemic.text.passage import passage
 from mnemic.text.tokens import is_prefix, terms
 
@@ -202,7 +203,7 @@ def _count(db: apsw.Connection, ns: int, indexed: int, total: int, removed: int)
     )
 
 
-class Nodes(Shelves):
+class Nodes(Documents):
     """Reads of trees, and lexical candidates.
 
     `+ns` keeps the planner from walking a whole namespace where ids already say which rows are meant.
@@ -244,13 +245,8 @@ class Nodes(Shelves):
             " CROSS JOIN nodes ON ns=? AND talk=t AND message BETWEEN low AND high WHERE size>0"
         )
         rows = self.shelf(shelf).rows(sql, (space,))
-        here = self._standing(space, {row[-1] for row in rows}, shelf) if shelf != "hot" else None
+        here = self.standing(space, {row[-1] for row in rows}, shelf) if shelf != "hot" else None
         return [Said._make(row[:-1]) for row in rows if here is None or row[-1] in here]
-
-    def _standing(self, space: int, documents: set[int], shelf: str) -> set[int]:
-        """Those of some documents that stand on a shelf: on others than the hot one a copy may have been left behind."""
-        sql = f"SELECT id FROM documents WHERE +ns=? AND shelf=? AND id IN ({in_list(documents)})"
-        return {number for (number,) in self.hot.rows(sql, (space, shelf))}
 
     def _joined(self, ns: str, condition: str, shelf: str) -> list[Found]:
         space = self.space(ns)
@@ -260,7 +256,7 @@ class Nodes(Shelves):
         documents = self._catalogue(space, {row[1] for row in rows})
         spoken = in_list({row[1] for row in rows if row[10] is not None}) or "NULL"
         sql = f"SELECT document, seq, role FROM messages INDEXED BY messages_document WHERE ns=? AND document IN ({spoken})"
-        roles = {(document, seq): role for document, seq, role in self.hot.rows(sql, (space,))}
+        roles = {(document, seq): role for document, seq, role in self.shelf(shelf).rows(sql, (space,))}
         return [
             _found(row, documents[row[1]], roles.get((row[1], row[10]), ""))
             for row in rows
@@ -338,14 +334,17 @@ class Nodes(Shelves):
 
     def nodes_used(self, ns: str, since: int, *, core: bool, limit: int, shelf: str = "hot") -> list[int]:
         """Nodes of the documents that were recorded or used since a moment in ms, or that a person keeps in core."""
-        fixed = " OR tier='core'" if core else ""
-        sql = (
-            "SELECT id FROM documents WHERE ns=?1 AND shelf=?2 AND (recorded_at>=?3"
-            f" OR id IN (SELECT document FROM usage WHERE ns=?1 AND (last_accessed>=?3{fixed}))) LIMIT ?4"
+        # Three ways that each know where to look, and none finds what another does; asked with OR, every document is.
+        sql = "SELECT id FROM documents INDEXED BY documents_recorded WHERE ns=?1 AND recorded_at>=?3 AND shelf=?2"
+        known = (
+            " UNION ALL SELECT id FROM usage u INDEXED BY %s CROSS JOIN documents ON id=document"
+            " WHERE u.ns=?1 AND %s AND recorded_at<?3 AND shelf=?2"
         )
-        homes = [number for (number,) in self.hot.rows(sql, (self.space(ns), shelf, since, limit))]
-        sql = f"SELECT id FROM nodes WHERE document IN ({in_list(homes)}) LIMIT ?"
-        return [number for (number,) in self.shelf(shelf).rows(sql, (limit,))]
+        sql += known % ("usage_last", "last_accessed>=?3")
+        sql += known % ("usage_core", "tier='core' AND last_accessed<?3") if core else ""
+        homes = [number for (number,) in self.hot.rows(sql + " LIMIT ?4", (self.space(ns), shelf, since, limit))]
+        sql = f"SELECT id FROM nodes INDEXED BY nodes_document WHERE document IN ({in_list(homes)}) LIMIT ?"
+        return [number for (number,) in self.shelf(shelf).rows(sql, (limit,))] if homes else []
 
     def nodes_faded(self, ns: str, since: int) -> list[tuple[int, str]]:
         """Nodes with words of the documents that were neither recorded nor used since a moment in ms, with their shelf."""

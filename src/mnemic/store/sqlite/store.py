@@ -19,7 +19,6 @@ from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
 from mnemic.store.schema import TRUTH
 from mnemic.store.sqlite import backups, checks, events, migrations, moves, nodes, reserve, truth, vault, vectors
 from mnemic.store.sqlite.connection import RESTORE, Database, connect, translated
-from mnemic.store.sqlite.documents import Documents
 from mnemic.store.sqlite.events import Events
 from mnemic.store.sqlite.nodes import Nodes
 from mnemic.store.sqlite.shelves import in_list
@@ -134,18 +133,27 @@ class SqliteTransaction:
         """Note that rows of a document may be on a shelf that is not its own, or soon will be."""
         self._db.execute("INSERT OR IGNORE INTO strays VALUES(?,?,?)", (self._space, document, shelf))
 
-    def put_codes(self, embedder: int, blocks: Sequence[CodeBlock]) -> None:
-        for block in blocks:
-            self._db.execute(
-                "INSERT OR REPLACE INTO codes VALUES(?,?,?,?,?,?)",
-                (self._space, embedder, block.first, block.last, block.nodes, block.codes),
-            )
+    @contextmanager
+    def _on(self, shelf: str) -> Iterator[apsw.Connection]:
+        """Where derived rows of a shelf are written: on another than the hot one they are committed before this is."""
+        if shelf == "hot":
+            yield self._db
+        else:
+            with self._store.shelf(shelf).transaction() as db:
+                yield db
 
-    def drop_codes(self, embedder: int) -> None:
-        self._db.execute("DELETE FROM codes WHERE ns=? AND embedder=?", (self._space, embedder))
+    def put_codes(self, embedder: int, blocks: Sequence[CodeBlock], shelf: str = "hot") -> None:
+        with self._on(shelf) as db:
+            vectors.put_codes(db, self._space, embedder, blocks)
 
-    def put_coder(self, embedder: int, count: int, coder: bytes) -> None:
-        self._db.execute("INSERT OR REPLACE INTO coders VALUES(?,?,?,?)", (self._space, embedder, count, coder))
+    def drop_codes(self, embedder: int, shelf: str = "hot") -> None:
+        with self._on(shelf) as db:
+            for table in ("codes", "coders"):
+                db.execute(f"DELETE FROM {table} WHERE ns=? AND embedder=?", (self._space, embedder))
+
+    def put_coder(self, embedder: int, count: int, coder: bytes, shelf: str = "hot") -> None:
+        with self._on(shelf) as db:
+            db.execute("INSERT OR REPLACE INTO coders VALUES(?,?,?,?)", (self._space, embedder, count, coder))
 
     def put_edges(self, rows: Sequence[tuple[int, int, str, float]]) -> None:
         """Store edges between nodes that still exist: an erasure may have come in between."""
@@ -185,15 +193,42 @@ class SqliteTransaction:
         self._db.execute("DELETE FROM operations WHERE ns=? AND document=?", (self._space, document))
 
     def erase_payloads(self, objects: Sequence[str]) -> list[int]:
-        return events.erase_payloads(self._db, self._space, list(objects))
+        seqs = {seq for db in self._ledgers() for seq in events.about(db, self._space, objects)}
+        self._empty(seqs)
+        return sorted(seqs)
 
     def erase_entries(self, seqs: Collection[int]) -> None:
         """Remove what some entries carried, and the receipts of the operations that made them."""
-        events.empty(self._db, self._space, sorted(seqs))
+        self._empty(seqs)
         sql = "SELECT id, receipt FROM operations WHERE ns=? AND document IS NULL"
         for op_id, receipt in self._db.execute(sql, (self._space,)).fetchall():
             if not _made(json.loads(str(receipt))).isdisjoint(seqs):
                 self._db.execute("UPDATE operations SET request='', receipt='{}' WHERE ns=? AND id=?", (self._space, op_id))
+
+    def _empty(self, seqs: Collection[int]) -> None:
+        """Remove what some entries carried here, and note it for `sweep` where the cold shelf has it."""
+        events.empty(self._db, self._space, seqs)
+        if away := events.held(self._store.shelf("cold").connection(), self._space, seqs):
+            self.allocate("moves")  # a backup that copied this shelf before and the cold one after would miss it
+            self._db.executemany("INSERT OR IGNORE INTO emptied VALUES(?,?)", [(self._space, seq) for seq in away])
+
+    def _ledgers(self) -> tuple[apsw.Connection, ...]:
+        return self._db, self._store.shelf("cold").connection()
+
+    def shelve_entries(self, after: int, limit: int) -> int | None:
+        """Move entries about documents that have left the hot shelf to the cold one; returns the last of them.
+
+        Under the hot shelf's write lock, so nothing is erased meanwhile; committed there before it is deleted here.
+        """
+        seqs = events.due(self._db, self._space, after, limit)
+        if not seqs:
+            return None
+        load = events.rows(self._db, self._space, seqs)
+        with self._store.shelf("cold").transaction() as cold:
+            events.copy(cold, self._space, seqs, load)
+        events.remove(self._db, self._space, seqs)
+        self.allocate("moves")
+        return seqs[-1]
 
     def erase_document(self, document: int, macs: Sequence[str], at: int) -> list[int]:
         """Remove all that a document left here, and note it for `sweep` on the other shelves."""
@@ -209,6 +244,7 @@ class SqliteTransaction:
         self.erase_texts(ids, macs, at)
         for shelf in ("warm", "cold"):
             self.note_stray(document, shelf)
+        self.allocate("moves")  # as in `_empty`
         return self.erase_payloads([f"document:{document}"])
 
 
@@ -217,7 +253,7 @@ def _made(receipt: dict[str, Any]) -> set[int]:
     return {row["seq"] for row in (receipt, *receipt.get("receipts", ())) if row.get("seq")}
 
 
-class SqliteStore(Documents, Nodes, Events, Vectors, VaultFiles):
+class SqliteStore(Nodes, Events, Vectors, VaultFiles):
     """A home's rows in three SQLite files. Safe to use from several threads and several processes."""
 
     def __init__(self, folder: Path) -> None:
@@ -233,7 +269,23 @@ class SqliteStore(Documents, Nodes, Events, Vectors, VaultFiles):
         self.erasure_key = bytes.fromhex(self._meta("erasure_key", lambda: secrets.token_hex(32)))
         self.tokenizer = self._meta("tokenizer", tokenizer)
         with suppress(StoreError, Conflict):  # reads leave strays out; a full disk must not keep a home from opening
+            self._let_follow()
             self.sweep()
+
+    def _let_follow(self) -> None:
+        """Once a home: the messages of documents that left the hot shelf before schema 8 go where these are."""
+        if self.meta("messages") is not None:
+            return
+        while left := moves.left_messages(self.hot.connection(), 200):
+            with self.hot.transaction() as db:
+                for name in ("warm", "cold"):
+                    with self.shelf(name).transaction() as there:
+                        for ns, number, _ in (one for one in left if one[2] == name):
+                            moves.drop_messages(there, ns, number)
+                            moves.put_messages(there, ns, number, moves.messages(db, ns, number))
+                for ns, number, _ in left:
+                    moves.drop_messages(db, ns, number)
+        self.set_meta("messages", "follow")
 
     def _prepare_all(self) -> None:
         """Make or upgrade the three files; one that is gone from a finished home is never replaced by an empty one.
@@ -264,7 +316,9 @@ class SqliteStore(Documents, Nodes, Events, Vectors, VaultFiles):
                     "SELECT m.document, seq, role FROM documents d CROSS JOIN messages m INDEXED BY messages_document"
                     f" ON m.ns=d.ns AND m.document=d.id WHERE d.id IN ({in_list(row[0] for row in some)})"
                 )
-                nodes.place_turns(db, some, self.hot.rows(said))
+                here = f"SELECT document, seq, role FROM messages WHERE document IN ({in_list(row[0] for row in some)})"
+                followed = [] if name == "hot" else base.rows(here)
+                nodes.place_turns(db, some, [*self.hot.rows(said), *followed])
             db.execute("INSERT OR IGNORE INTO meta VALUES('turns', '1')")
 
     def _prepare(self, base: Database) -> None:
@@ -373,6 +427,18 @@ class SqliteStore(Documents, Nodes, Events, Vectors, VaultFiles):
                 for ns, number, shelf, _ in rows:
                     db.execute("DELETE FROM strays WHERE ns=? AND document=? AND shelf=?", (ns, number, shelf))
             done += len(rows)
+        return done + self._sweep_entries()
+
+    def _sweep_entries(self) -> int:
+        """Remove the content of entries that was erased from the shelf that the old part of the ledger stands on."""
+        done = 0
+        while self.hot.row("SELECT 1 FROM emptied LIMIT 1") is not None:
+            with self.hot.transaction() as db:
+                rows: list[Any] = db.execute("SELECT ns, seq FROM emptied LIMIT 500").fetchall()
+                with self.shelf("cold").transaction() as there:
+                    there.executemany("DELETE FROM payloads WHERE ns=? AND seq=?", rows)
+                db.executemany("DELETE FROM emptied WHERE ns=? AND seq=?", rows)
+            done += len(rows)
         return done
 
     def vacuum(self) -> dict[str, str | None]:
@@ -402,10 +468,12 @@ class SqliteStore(Documents, Nodes, Events, Vectors, VaultFiles):
         """How much of everything a namespace has."""
         space = self.space(ns)
         found: dict[str, int] = {}
-        for table in (*TRUTH, "ledger", "queue"):
+        for table in (*TRUTH, "queue"):
             row = self.hot.row(f"SELECT count(*) FROM {table} WHERE ns=?", (space,))
             found[table] = int(row[0]) if row else 0
-        for table in ("nodes", "texts", "edges", "vectors"):
+        head = self.head(ns)
+        found["ledger"] = head.seq if head else 0
+        for table in ("messages", "nodes", "texts", "edges", "vectors"):
             rows = [base.row(f"SELECT count(*) FROM {table} WHERE ns=?", (space,)) for base in self._shelves.values()]
             found[table] = sum(int(row[0]) for row in rows if row)
         return found

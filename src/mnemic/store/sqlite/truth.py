@@ -1,7 +1,12 @@
-"""Rows of truth: read as they stand, changed only by applying images of them."""
+"""Rows of truth: read as they stand, changed only by applying images of them.
+
+A digest is written as its 32 bytes and read as 64 hexadecimal digits, which is what images hold; rows of before schema 8
+hold the digits until they change. Every document has one in a row that never leaves the hot shelf, every message too.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +15,24 @@ import apsw
 from mnemic.errors import Conflict
 from mnemic.models.event import Change, Row
 from mnemic.store.schema import TRUTH, Table
+
+_HEX = re.compile("[0-9a-f]{64}")
+
+
+DIGEST = "iif(typeof(digest)='blob', lower(hex(digest)), digest)"
+"""Digits again, in SQL."""
+
+
+def packed(digest: Any) -> Any:
+    """The bytes of a digest; anything else as it is."""
+    return bytes.fromhex(digest) if isinstance(digest, str) and _HEX.fullmatch(digest) else digest
+
+
+def _row(table: Table, found: tuple[Any, ...]) -> dict[str, Any]:
+    row = dict(zip(table.columns, found, strict=True))
+    if table.digests and isinstance(row["digest"], bytes):
+        row["digest"] = row["digest"].hex()
+    return row
 
 
 def _where(table: Table) -> str:
@@ -21,7 +44,7 @@ def get(db: apsw.Connection, ns: int, name: str, key: tuple[str | int, ...]) -> 
     table = TRUTH[name]
     sql = f"SELECT {', '.join(table.columns)} FROM {name} WHERE {_where(table)}"
     found = db.execute(sql, (ns, *key)).fetchone()
-    return None if found is None else dict(zip(table.columns, found, strict=True))
+    return None if found is None else _row(table, found)
 
 
 def every(db: apsw.Connection, ns: int, name: str) -> Iterator[Row]:
@@ -29,7 +52,7 @@ def every(db: apsw.Connection, ns: int, name: str) -> Iterator[Row]:
     table = TRUTH[name]
     sql = f"SELECT {', '.join(table.columns)} FROM {name} WHERE ns=? ORDER BY {', '.join(table.key)}"
     for found in db.execute(sql, (ns,)):
-        yield dict(zip(table.columns, found, strict=True))
+        yield _row(table, found)
 
 
 def select(
@@ -42,7 +65,7 @@ def select(
         raise KeyError(f"{name} has no column {min(unknown)!r}")
     order = ", ".join(f"{column} DESC" if newest else column for column in (*by, *table.key))
     sql = f"SELECT {', '.join(table.columns)} FROM {name} WHERE {conditions} ORDER BY {order} LIMIT ?"
-    return [dict(zip(table.columns, row, strict=True)) for row in db.execute(sql, (ns, *values, limit))]
+    return [_row(table, row) for row in db.execute(sql, (ns, *values, limit))]
 
 
 def count(db: apsw.Connection, ns: int, name: str, where: Mapping[str, Any]) -> int:
@@ -82,7 +105,7 @@ def _apply(db: apsw.Connection, ns: int, change: Change) -> None:
     if change.after is None:
         db.execute(f"DELETE FROM {change.table} WHERE {_where(table)}", (ns, *change.key))
         return
-    values = tuple(change.after[column] for column in table.columns)
+    values = tuple(packed(change.after[column]) if column == "digest" else change.after[column] for column in table.columns)
     if current is None:
         marks = ",".join("?" * (len(table.columns) + 1))
         db.execute(f"INSERT INTO {change.table}(ns, {', '.join(table.columns)}) VALUES({marks})", (ns, *values))

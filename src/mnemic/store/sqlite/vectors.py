@@ -51,6 +51,12 @@ def blank(db: apsw.Connection, ns: int, nodes: Sequence[int]) -> None:
             )
 
 
+def put_codes(db: apsw.Connection, ns: int, embedder: int, blocks: Sequence[CodeBlock]) -> None:
+    """Store codes of runs, in place of those of the same beginning."""
+    rows = [(ns, embedder, block.first, block.last, block.nodes, block.codes) for block in blocks]
+    db.executemany("INSERT OR REPLACE INTO codes VALUES(?,?,?,?,?,?)", rows)
+
+
 class Vectors(Shelves):
     """Reads of what the embedders gave."""
 
@@ -108,11 +114,11 @@ class Vectors(Shelves):
         found = self.shelf(shelf).row(f"SELECT count(*) FROM ({inner})", bindings)
         return int(found[0]) if found else 0
 
-    def vectors_last(self, ns: str, embedder: int) -> int:
+    def vectors_last(self, ns: str, embedder: int, shelf: str = "hot") -> int:
         """The stamp of the vector that came last; 0 without one."""
         base = embedder << NODE_BITS
         sql = "SELECT stamp FROM vectors WHERE ns=? AND +key>? AND +key<? ORDER BY stamp DESC LIMIT 1"
-        found = self.hot.row(sql, (self.space(ns), base, base + (1 << NODE_BITS)))
+        found = self.shelf(shelf).row(sql, (self.space(ns), base, base + (1 << NODE_BITS)))
         return int(found[0]) if found else 0
 
     def vectors_before(
@@ -137,10 +143,10 @@ class Vectors(Shelves):
         sql = "SELECT first, last, nodes, codes FROM codes WHERE ns=? AND embedder=? AND first>? ORDER BY first"
         return [CodeBlock(*row) for row in self.shelf(shelf).rows(sql, (self.space(ns), embedder, after))]
 
-    def codes_last(self, ns: str, embedder: int) -> int:
+    def codes_last(self, ns: str, embedder: int, shelf: str = "hot") -> int:
         """The stamp up to which vectors have codes; 0 without any."""
         sql = "SELECT last FROM codes WHERE ns=? AND embedder=? ORDER BY first DESC LIMIT 1"
-        found = self.hot.row(sql, (self.space(ns), embedder))
+        found = self.shelf(shelf).row(sql, (self.space(ns), embedder))
         return int(found[0]) if found else 0
 
     def coder(self, ns: str, embedder: int, shelf: str = "hot") -> tuple[int, bytes] | None:
