@@ -24,7 +24,7 @@ from mnemic.interfaces.importers.items import Skipped
 MOST_MEMBERS = 200_000
 MOST_BYTES = 16 << 30
 """Of an archive, unpacked."""
-MOST_DIRECTORY = 64 << 20
+MOST_DIRECTORY = 16 << 20
 """Bytes of an archive's list of members: it is read as a whole."""
 RATIO, RATIO_FROM = 250, 1 << 20
 """A member of more than RATIO_FROM bytes that shrank to less than one in RATIO is a bomb: chats shrink to one in 3 to 30."""
