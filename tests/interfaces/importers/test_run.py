@@ -318,6 +318,14 @@ def test_nonsense_is_reported_and_never_raises(format: str, value: Any, memory: 
     assert totals.stored == 0
 
 
+def test_a_file_that_was_named_is_read_whatever_its_ending_and_an_empty_folder_is_told(memory: Memory, tmp_path: Path) -> None:
+    assert take(memory, "openai-jsonl", shapes.write_lines(tmp_path / "chats.txt", OPENAI)).stored == 2
+    (tmp_path / "empty").mkdir()
+    for format in FORMATS:
+        totals = take(memory, format, tmp_path / "empty")
+        assert (totals.stored, totals.broken, totals.skipped[0].where) == (0, 1, "empty")
+
+
 def test_an_unknown_format_and_a_missing_file_say_what_to_do(memory: Memory, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="format 'chatgtp' is unknown: use mnemic, chatgpt, claude"):
         take(memory, "chatgtp", tmp_path)

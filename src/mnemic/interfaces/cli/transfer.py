@@ -78,7 +78,7 @@ def _bar() -> Iterator[tuple[Callable[[int, int], None], Callable[[int], None]]]
         task = bar.add_task("reading", total=None)
 
         def read(done: int, whole: int) -> None:
-            bar.update(task, description=f"{done / 1e6:,.0f} of {whole / 1e6:,.0f} MB", completed=done, total=whole)
+            bar.update(task, description=f"{done / 1e6:,.1f} of {whole / 1e6:,.1f} MB", completed=done, total=whole)
 
         yield read, lambda done: bar.update(task, description=f"indexed {done:,}", completed=0, total=None)
 

@@ -55,7 +55,7 @@ def _must(condition: object, what: str) -> None:
 
 def chatgpt(source: Source) -> Iterator[Item]:
     """Conversations with their trees of messages."""
-    files = [file for file in source.named(".json") if len(source.files) == 1 or file.path.name.startswith("conversations")]
+    files = [file for file in source.named(".json") if source.single or file.path.name.startswith("conversations")]
     if not files:
         yield Skipped(source.name, "it holds no conversations.json or conversations-000.json")
     for file in files:
@@ -116,7 +116,7 @@ def _tree(
 def claude(source: Source) -> Iterator[Item]:
     """What Claude remembered first, then projects, then conversations."""
     files = source.named(".json")
-    if len(source.files) == 1:
+    if source.single:
         yield from _read(source.files[0], _claude)
         return
     order = {"memories": 0, "projects": 1, "conversations": 2}
@@ -260,7 +260,7 @@ def gemini(source: Source) -> Iterator[Item]:
     for file in source.files:
         if file.path.suffix.lower() == ".html":
             yield Skipped(file.name, "it is HTML: order the export as JSON in Google Takeout", broken=False)
-        elif file.path.suffix.lower() == ".json" or len(source.files) == 1:
+        elif file.path.suffix.lower() == ".json" or source.single:
             yield from _days(_read(file, _gemini))
 
 

@@ -91,6 +91,8 @@ class Source:
     files: list[File]
     skipped: list[Skipped]
     close: Callable[[], None] = lambda: None
+    single: bool = False
+    """Whether one file was named: then that is meant, whatever its ending."""
 
     @property
     def size(self) -> int:
@@ -99,7 +101,7 @@ class Source:
 
     def named(self, *endings: str) -> list[File]:
         """The files with one of these endings."""
-        return [file for file in self.files if file.name.lower().endswith(endings)]
+        return [file for file in self.files if self.single or file.name.lower().endswith(endings)]
 
 
 def opened(path: Path, told: Callable[[int], None] = lambda count: None) -> Source:
@@ -113,7 +115,7 @@ def opened(path: Path, told: Callable[[int], None] = lambda count: None) -> Sour
         raise BadInput(f"{str(path)!r} is neither a file nor a folder")
     if path.suffix.lower() == ".zip":
         return _archive(path, told)
-    return Source(path.stem, [_plain(path, path.name, told)], [])
+    return Source(path.stem, [_plain(path, path.name, told)], [], single=True)
 
 
 def _plain(path: Path, name: str, told: Callable[[int], None]) -> File:

@@ -18,6 +18,8 @@ from mnemic.interfaces.importers.values import moment, rows, text, word
 
 MOST_BYTES = 40_000_000
 """Of one note."""
+MOST_GRAPH = 200_000_000
+"""Bytes of a server-memory file: a graph is taken in as a whole."""
 _HEADING = re.compile(r"^#\s+(.+?)\s*#*\s*$", re.MULTILINE)
 _TIMES = ("created", "created_at", "date", "date created", "created-at", "creation_date")
 
@@ -31,7 +33,7 @@ def obsidian(source: Source) -> Iterator[Item]:
 def markdown(source: Source) -> Iterator[Item]:
     """Markdown and text files, titled by frontmatter, first heading or name; so CLAUDE.md, AGENTS.md and their like."""
     for file in source.named(".md", ".markdown", ".txt"):
-        yield from _note(file, f"markdown:{source.name}/{file.name}" if len(source.files) > 1 else f"markdown:{file.name}")
+        yield from _note(file, f"markdown:{source.name}/{file.name}" if not source.single else f"markdown:{file.name}")
 
 
 def _note(file: File, key: str, *, by_name: bool = False) -> Iterator[Item]:
@@ -84,6 +86,6 @@ def server_memory(source: Source) -> Iterator[Item]:
     """The JSON lines of the MCP server "server-memory"."""
     for file in source.named(".jsonl", ".json"):
         try:
-            yield Graph(where=file.name, lines=file.text(MOST_BYTES * 10).splitlines())
+            yield Graph(where=file.name, lines=file.text(MOST_GRAPH).split("\n"))
         except OSError as error:
             yield Skipped(file.name, f"it cannot be read ({error})")

@@ -67,6 +67,8 @@ def take(
         for item in FORMATS[format](source):
             run.item(item)
         run.close()
+        if not run.totals.conversations + run.totals.pages + len(run.totals.skipped):
+            run.skip(Skipped(source.name, f"nothing in the shape of {format} was found in it"))
     finally:
         source.close()
     if run.totals.stored and not dry_run:
