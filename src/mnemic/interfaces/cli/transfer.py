@@ -7,14 +7,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mnemic.clock import iso
 from mnemic.interfaces.cli import render
 from mnemic.interfaces.cli.common import Json, emit, opened
-from mnemic.interfaces.importers.items import Row, Totals
+
+if TYPE_CHECKING:
+    from mnemic.interfaces.importers import Row, Totals
 
 MOST_ROWS = 100_000
 """Of a report that is one JSON document."""

@@ -38,6 +38,8 @@ def branches(nodes: Mapping[str, Node], current: str | None) -> Iterator[tuple[s
     taken = {node.id for node in main}
     yield "", [turn for node in main for turn in node.turns]
     for leaf in [*leaves, *nodes]:  # after the leaves come what only cycles lead to
+        if leaf in taken:
+            continue
         path = _upwards(nodes, leaf)
         own = [place for place, node in enumerate(path) if node.id not in taken]
         taken.update(node.id for node in path)
