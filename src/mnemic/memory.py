@@ -24,7 +24,6 @@ from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting
 from mnemic.capture.graph import Graph
 from mnemic.capture.intake import session_slug
-from mnemic.capture.portable import Portable
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_embedder, open_reranker
 from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, NotFound, Refused, StoreError
@@ -661,6 +660,8 @@ class Memory:
     def export(self, folder: str | Path) -> dict[str, Any]:
         """Write all of this namespace into a new folder: Markdown, JSON lines and the ledger that proves it. It is as
         confidential as the home. Raises Refused for a folder that is not empty."""
+        from mnemic.capture.portable import Portable
+
         return Portable(self._store, self._ledger, self.clock).export(self.namespace, Path(folder))
 
     def read_export(self, folder: str | Path, *, dry_run: bool = False) -> dict[str, Any]:
@@ -668,6 +669,8 @@ class Memory:
 
         Raises BadInput, Refused, and Damaged where a file is not what was exported.
         """
+        from mnemic.capture.portable import Portable
+
         done = Portable(self._store, self._ledger, self.clock).read(self.namespace, Path(folder), dry_run=dry_run)
         if done["stored"]:
             self._drain()
