@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -18,6 +19,7 @@ from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
+from zipfile import ZipFile
 
 from mnemic import failures
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
@@ -56,7 +58,7 @@ from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
 from mnemic.text.clean import encodable
 from mnemic.text.mention import names, paths
-from mnemic.vault import BARE, GONE, Audit, Cards, Compression, Daily, Page, State, Vault, totals
+from mnemic.vault import BARE, GONE, Audit, Cards, Compression, Daily, Page, State, Vault, Watch, archive, totals
 from mnemic.vault.fading import mark
 from mnemic.vault.links import key_of
 
@@ -125,10 +127,10 @@ class Memory:
         self.cards = Cards(self.vault, self.clock)
         self.daily = Daily(self.vault, self._store, self._usages, self.clock, self.namespace, settings.decay)
         self.state = State(self.vault)
-        self.graph = Graph(self._store, self._intake, self._forgetting, self.namespace, settle=self._drain, redact=redact)
         for part in (self.diary, self.facts, self.concerns, self.experiences):
             part.used = self._use
         self.cards.used = self._use_file
+        self.graph = Graph(self._store, self._intake, self._forgetting, self.namespace, settle=self._drain, redact=redact)
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
 
@@ -922,11 +924,23 @@ class Memory:
         return {"documents": done, "fulltext": rows, "embedded": drained.indexed, "error": drained.error,
                 "damaged": damaged}  # fmt: skip
 
+    def watch(self, told: Callable[[dict[str, Any]], None] = lambda report: None) -> Watch:
+        """What takes in the vault's changes as they happen: a context manager around what serves."""
+        return Watch(self.vault, told)
+
     def backup(self, target: str | Path) -> dict[str, Any]:
-        """Write a verified copy of the whole home."""
+        """Write a verified copy of the whole home, the vaults' files included; `skipped`: what of those was left out."""
         file = Path(target).expanduser().absolute()
-        self._store.backup(file)
-        return {"file": str(file), "bytes": file.stat().st_size}
+        skipped: dict[str, str] = {}
+
+        def pack(packed: ZipFile) -> None:
+            for name, root in _vaults(self.settings).items():
+                left = archive.pack(packed, root, name, without=[file, self.settings.home], never=backups.NAMES)
+                skipped.update({f"{name}/{path}": why for path, why in left.items()})
+
+        with self.vault.alone():
+            self._store.backup(file, pack)
+        return {"file": str(file), "bytes": file.stat().st_size, "skipped": skipped}
 
     def restore(self, source: str | Path, *, reason: str = "") -> dict[str, Any]:
         """Put a backup in place of the home; what stood there is kept beside it. Nobody else may have the home open."""
@@ -998,6 +1012,12 @@ def _vault_folder(settings: Settings) -> Path:
     return settings.home / "vaults" / session_slug(settings.namespace)
 
 
+def _vaults(settings: Settings) -> dict[str, Path]:
+    """The folders with all vaults of a home, by their names in a backup."""
+    own = replace(settings, namespace=settings.vault.namespace)
+    return {"vault": _vault_folder(own), "vaults": settings.home / "vaults"}
+
+
 def _clock(settings: Settings) -> Clock:
     return FixedClock(settings.now) if settings.now else SystemClock()
 
@@ -1011,13 +1031,15 @@ def _restored(
     fresh, kept = home / f".restore-{ids.token(4)}", home / f"before-restore-{stamp}-{ids.token(2)}"
     fresh.mkdir(mode=0o700, parents=True)
     try:
-        backups.unpack(source.expanduser().absolute(), fresh)
+        backups.unpack(source.expanduser().absolute(), fresh, lambda packed, items: archive.unpack(packed, items, fresh))
         close()
         backups.swap(fresh, home, kept)
+        placed = [
+            str(archive.place(fresh / name, target.resolve(), kept, inside=target.resolve().is_relative_to(home.resolve())))
+            for name, target in _vaults(settings).items() if (fresh / name).exists()
+        ]  # fmt: skip
     finally:
-        for leftover in fresh.glob("*"):
-            leftover.unlink()
-        fresh.rmdir()
+        shutil.rmtree(fresh)
     with Memory(settings, **parts) as memory:
         for name in memory._store.namespaces():
             memory.within(name).accept(reason=reason or f"restored from {source.name}")
@@ -1026,4 +1048,4 @@ def _restored(
         raise MnemicError(
             f"restored, but the ledger does not verify: {verdict.problem}; the old files are in {str(kept)!r}"
         )
-    return {"ok": True, "kept": str(kept), "checked": verdict.checked}
+    return {"ok": True, "kept": str(kept), "checked": verdict.checked, "vaults": placed}

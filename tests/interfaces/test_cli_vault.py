@@ -34,6 +34,9 @@ def test_cards_and_the_vault_from_the_command_line(run: Any, tmp_path: Path) -> 
     assert [row["path"] for row in run("card", "list")] == ["cards/people/Ada.md", "cards/projects/Engine.md"]
     assert run("card", "rename", "cards/projects/Engine.md", "Motor")["rewritten"] == ["cards/people/Ada.md"]
     assert run("card", "link", "Motor", "Ada")["link"] == "[[Ada]]"
+    assert run("card", "set", "Ada", "status=done", "odd=[x, y]", "description=")["frontmatter"]["odd"] == ["x", "y"]
+    assert run("card", "log", "Ada", "met again", "--by", "wren")["line"].endswith(", wren: met again")
+    assert "description" not in run("card", "show", "Ada")["frontmatter"]
     assert run("card", "retire", "Motor")["status"] == "inactive"
     with open(tmp_path / "home/vault/cards/people/Ada.md", "a") as handle:
         handle.write("by hand\n")

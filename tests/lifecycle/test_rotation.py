@@ -417,3 +417,28 @@ def test_a_home_from_before_the_seventh_schema_finds_the_messages_beside_what_ma
         again = [memory.recall("quokka live", mode="deep"), memory.recall("island", mode="deep")]
         assert sound(memory)
     assert [answer.hits for answer in again] == [answer.hits for answer in asked]
+
+
+def test_a_large_home_answers_the_same_after_a_rotation_but_for_the_weights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in FILES:
+        monkeypatch.setitem(engine.SHELF_WEIGHT, name, 1.0)
+    things = ["kiln", "walrus", "ferry", "teapot", "violin", "garden", "ladder", "bakery"]
+    with opened(tmp_path) as memory:
+        for day in range(90):  # conversations that reach over two shelves, and more that fits than is looked at
+            said = int((NOON - timedelta(days=3 * day)).timestamp() * 1000)
+            thing, other = things[day % 8], things[day % 7]
+            asked = Turn("user", f"The {thing} by the {other} was mended on day {day}.", created_at=said)
+            reply = Turn("assistant", f"Good that the {thing} works, the harbour was full of {other}s.", created_at=said)
+            memory.capture([asked, reply], session=f"talk-{day // 20}", index=False)
+        memory.index()
+        questions = [f"What of the {one} and the {two} in the harbour?" for one in things for two in things[::3]]
+        before = [answered(memory, question) for question in questions]
+        assert memory.rotate()["moved"]["cold"] > 20
+        assert [answered(memory, question) for question in questions] == before
+
+
+def answered(memory: Memory, question: str) -> list[tuple[str, float]]:
+    hits = memory.recall(question, mode="deep", budget=Budget(nodes=12)).hits
+    return [(hit.path, round(hit.score, 6)) for hit in hits]

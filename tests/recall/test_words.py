@@ -35,7 +35,7 @@ def fill(home: Home, *passages: str) -> tuple[str, list[int]]:
 
 def search(home: Home, ns: str, query: list[str], k: int = 10, **more: object) -> list[int]:
     counts = home.store.document_frequencies(ns, query)
-    return matching(home.store, ns, counts, k, **more)  # type: ignore[arg-type]
+    return list(matching(home.store, ns, counts, k, **more))  # type: ignore[arg-type]
 
 
 def some(*ids: int) -> words.Ids:

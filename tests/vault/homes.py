@@ -11,7 +11,7 @@ from mnemic.vault.files import Disk
 from tests.homes import NOON
 
 
-def opened(folder: Path, **settings: str) -> Memory:
+def opened(folder: Path, /, **settings: str) -> Memory:
     home = folder / "home"
     home.mkdir(exist_ok=True)
     if settings:

@@ -76,9 +76,32 @@ def test_a_rename_takes_the_links_along_and_leaves_every_other_byte(memory: Memo
     assert one.read_bytes() == head + b"[[Ada King#Life|her]] `[[Ada]]` [[Adam]]\r\n[[cards/people/Ada King]]"
     assert two.read_bytes() == b"---\nrelated: ['[[Ada King]]']\n---\n" and three.read_bytes() == b"[[Other]]"
     assert memory.cards.show("Ada King")["frontmatter"]["title"] == "Ada King"
-    assert memory.vault.backlinks("cards/people/Ada King.md") == ["a/One.md", "a/Two.md"]
+    assert memory.cards.show("Ada King")["body"] == "Body of [[Ada King]]\n"
+    assert memory.vault.backlinks("cards/people/Ada King.md") == ["a/One.md", "a/Two.md", "cards/people/Ada King.md"]
     assert moc(memory, "people").count("[[Ada King]]") == 1 and "[[Ada]]" not in moc(memory, "people")
     assert memory.verify().ok and memory.vault.sync().edited == []
+
+
+def test_a_rename_takes_markdown_links_along_as_each_was_written(memory: Memory) -> None:
+    memory.cards.new("Ada B", "contact", body="[me](Ada%20B.md)")
+    memory.cards.new("Eve", "contact", body="[her](./Ada%20B.md#Life) [other](Eve.md)")
+    one = note(
+        memory, "a/One.md",
+        b"\xef\xbb\xbf[a](../cards/people/Ada%20B.md#Life) [b](<../cards/people/Ada B.md>)\r\n"
+        b"[c](/cards/people/Ada%20B.md 'title') [d](Ada%20B.md) `[e](Ada%20B.md)` [f](https://x.org/Ada%20B.md)\r\n"
+        b"[g]: Ada%20B.md",
+    )  # fmt: skip
+    memory.vault.sync()
+    assert memory.vault.backlinks("cards/people/Ada B.md") == ["a/One.md", "cards/people/Ada B.md", "cards/people/Eve.md"]
+    memory.cards.rename("Ada B", "Ada (C) D")
+    assert one.read_bytes() == (
+        b"\xef\xbb\xbf[a](../cards/people/Ada%20%28C%29%20D.md#Life) [b](<../cards/people/Ada (C) D.md>)\r\n"
+        b"[c](/cards/people/Ada%20%28C%29%20D.md 'title') [d](../cards/people/Ada%20%28C%29%20D.md) `[e](Ada%20B.md)`"
+        b" [f](https://x.org/Ada%20B.md)\r\n[g]: ../cards/people/Ada%20%28C%29%20D.md"
+    )
+    assert memory.cards.show("Eve")["body"] == "[her](./Ada%20%28C%29%20D.md#Life) [other](Eve.md)\n"
+    assert memory.cards.show("Ada (C) D")["body"] == "[me](Ada%20%28C%29%20D.md)\n"
+    assert memory.vault.status()["broken_links"] == [] and memory.verify().ok and memory.vault.sync().edited == []
 
 
 def test_a_rename_to_a_name_that_is_taken_is_refused(memory: Memory) -> None:

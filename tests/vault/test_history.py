@@ -87,3 +87,56 @@ def test_no_link_out_of_the_vault_is_committed(tmp_path: Path) -> None:
     note(memory, "a/Two.md", "two")
     memory.vault.sync()
     assert files(memory.vault.root) == ["a/One.md", "a/Two.md"]
+
+
+def test_a_broken_repository_in_the_vault_is_left_alone_and_stops_no_sync(tmp_path: Path) -> None:
+    memory = opened(tmp_path)
+    note(memory, "a/One.md", "one")
+    note(memory, ".git/config", "half of it")
+    assert memory.vault.sync().new == ["a/One.md"] and memory.vault.status()["git"] == "foreign"
+    assert os.listdir(memory.vault.root / ".git") == ["config"]
+
+
+def test_a_commit_that_finds_another_ones_new_head_leaves_it_and_is_made_by_the_next_sync(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = opened(tmp_path)
+    note(memory, "a/One.md", "one")
+    memory.vault.sync()
+    note(memory, "a/Two.md", "two")
+    with monkeypatch.context() as patch:
+        patch.setattr(Repo, "head", lambda self: b"0" * 40)
+        patch.setattr(Repo, "__getitem__", lambda self, name: type("Commit", (), {"tree": None}))
+        assert ".git" in memory.vault.sync().skipped and memory.vault.status()["uncommitted"] == 1
+    assert memory.vault.sync().commit is not None and files(memory.vault.root) == ["a/One.md", "a/Two.md"]
+
+
+def test_a_file_and_a_folder_can_take_each_others_name(tmp_path: Path) -> None:
+    memory = opened(tmp_path)
+    file = note(memory, "a/x.md", "a file")
+    memory.vault.sync()
+    file.unlink()
+    inner = note(memory, "a/x.md/y.md", "in a folder")
+    memory.vault.sync()
+    assert files(memory.vault.root) == ["a/x.md/y.md"]
+    inner.unlink()
+    inner.parent.rmdir()
+    note(memory, "a/x.md", "a file again")
+    memory.vault.sync()
+    assert files(memory.vault.root) == ["a/x.md"]
+    with Repo(str(memory.vault.root)) as repository:
+        tree = repository[repository[repository.head()].tree]
+        assert [name for name, _, _ in repository[tree[b"a"][1]].items()] == [b"x.md"]
+
+
+def test_what_a_user_has_staged_in_their_own_repository_stays_staged_and_uncommitted(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    with Repo.init(str(tmp_path / "home")) as repository:
+        (tmp_path / "home/mine.txt").write_text("mine")
+        repository.get_worktree().stage(["mine.txt"])
+    memory = opened(tmp_path, git="any")
+    note(memory, "a/One.md", "one")
+    memory.vault.sync()
+    assert files(tmp_path / "home") == ["mine.txt", "vault/a/One.md"]
+    with Repo(str(tmp_path / "home")) as repository:
+        assert [name for name, _, _ in repository[repository[repository.head()].tree].items()] == [b"vault"]

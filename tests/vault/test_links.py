@@ -18,6 +18,36 @@ def test_targets_headings_blocks_and_aliases_are_told_apart() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("text", "target", "heading", "alias"),
+    [("[her](Ada.md)", "./Ada.md", "", "her"), ("![x](../a/Ada.md#Early%20life)", "../a/Ada.md", "Early life", "x"),
+     ("[`c` x](<My note.md#a b>)", "./My note.md", "a b", "`c` x"), ("[x](My%20n%C3%B6te.md 'title')", "./My nöte.md", "", "x"),
+     ("[x](/cards/Ada.MD)", "/cards/Ada.MD", "", "x"), ("[x](a_(b).md)", "./a_(b).md", "", "x"),
+     ("[ref]: ./Ada.md", "./Ada.md", "", "ref"), ("[](Ada.md)", "./Ada.md", "", "")],
+)  # fmt: skip
+def test_a_markdown_link_is_decoded_and_begins_at_its_note(text: str, target: str, heading: str, alias: str) -> None:
+    assert found(text) == [(target, heading, alias)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[x](https://e.org/a.md)", "[x](//e.org/a.md)", "[x](mailto:a@b.md)", "[x](a.png)", "[x](#here)", "[x\\](a.md)",
+     "`[x](a.md)`", "(a.md)", "](a.md)", "[^1]: a.md", "then [x]: a.md", "[x] (a.md)", "[x](a b.md)"],
+)  # fmt: skip
+def test_what_leads_elsewhere_or_is_no_markdown_link_is_none(text: str) -> None:
+    assert found(text) == []
+
+
+def test_a_path_leads_from_its_note_or_from_the_root_and_is_else_looked_for() -> None:
+    notes = ["Ada.md", "a/Ada.md", "a/b/ada.md"]
+    targets = ("./Ada.md", "../Ada.md", "/Ada.md", "./b/Ada.md", "../../Ada.md")
+    assert [resolve(target, "a/x.md", notes) for target in targets] == [
+        "a/Ada.md", "Ada.md", "Ada.md", "a/b/ada.md", None
+    ]  # fmt: skip
+    assert resolve("./b/ada.md", "c/x.md", notes) == "a/b/ada.md" and resolve("./Ada.md", "c/x.md", ["a/Ada.md"]) == "a/Ada.md"
+    assert resolve("/Ada.md", "x.md", ["ADA.md", "Ada.md"]) == "Ada.md" == resolve("Ada", "x.md", ["ADA.md", "Ada.md"])
+
+
 def test_what_stands_in_code_is_no_link() -> None:
     text = "`[[A]]` ``x ` [[B]]`` [[C]] ` [[D]]\n```md\n[[E]]\n````\n~~~\n[[F]]\n```\n~~~\n[[G]]\n"
     assert [name for name, _, _ in found(text)] == ["C", "D", "G"]
@@ -25,12 +55,16 @@ def test_what_stands_in_code_is_no_link() -> None:
 
 def test_a_rewriting_touches_targets_alone() -> None:
     text = "a [[Old]] b [[ Old #H|Old]] `[[Old]]` [[Other]]\r\n"
-    assert rewritten(text, lambda name: "New" if name == "Old" else None) == (
+    assert rewritten(text, lambda link: "New" if link.target.strip() == "Old" else None) == (
         "a [[New]] b [[New#H|Old]] `[[Old]]` [[Other]]\r\n"
     )
 
 
-@pytest.mark.parametrize("text", ["[[" * 500_000, "`" * 1_000_000, "` `` " * 200_000, "[[a|" * 300_000, "word " * 1_000_000])
+@pytest.mark.parametrize(
+    "text",
+    ["[[" * 500_000, "`" * 1_000_000, "` `` " * 200_000, "[[a|" * 300_000, "word " * 1_000_000, "](" * 500_000, "[x](" * 250_000,
+     "](x.md)" * 150_000, "]: " * 300_000, "[x](<" * 200_000],
+)  # fmt: skip
 def test_a_hostile_line_takes_no_more_than_linear_time(text: str) -> None:
     start = time.process_time()
     assert found(text) == []

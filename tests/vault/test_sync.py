@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import time
 from itertools import count
 from pathlib import Path
 
@@ -214,6 +215,40 @@ def test_odd_names_and_bytes_are_taken_or_told_and_never_touched(memory: Memory)
     }  # fmt: skip
     assert hits(memory, "heron body") and nothing(memory)
     assert {path: (memory.vault.root / path).read_bytes() for path in texts} == texts
+
+
+@pytest.mark.parametrize("line", [b"x" * 5_000_000, "\u96e8".encode() * 100_000, b"word " * 100_000])
+def test_a_very_long_line_is_remembered_with_its_link_and_stays_as_it_is(memory: Memory, line: bytes) -> None:
+    file = note(memory, "a/long.md", line + b" [[Ada]] heron")
+    note(memory, "Ada.md", "x")
+    before = file.read_bytes()
+    start = time.process_time()
+    assert sorted(memory.vault.sync().new) == ["Ada.md", "a/long.md"] and nothing(memory)
+    assert time.process_time() - start < 30
+    assert memory.vault.backlinks("Ada.md") == ["a/long.md"] and hits(memory, "heron") == ["/vault/a/long"]
+    assert file.read_bytes() == before and memory.verify().ok
+
+
+def test_a_hundred_folders_deep_is_not_too_deep(memory: Memory) -> None:
+    path = "/".join(["d"] * 100) + "/Note.md"
+    note(memory, path, "the heron")
+    assert memory.vault.sync().new == [path] and nothing(memory) and len(hits(memory, "heron")) == 1
+
+
+def test_decay_a_touch_and_a_tier_change_only_the_lines_that_say_so_and_no_other_note(memory: Memory) -> None:
+    head = b"\xef\xbb\xbf---\r\n# mine\r\ntier: cold # why\r\nodd:  'x'\r\n---\r\n"
+    file = note(memory, "cards/people/Ada.md", head + b"x [[Eve]] \r\n\r\n")
+    other = note(memory, "a/Eve.md", b"---\ntier:  cold\n---\nno card")
+    memory.vault.sync()
+    memory.touch("/cards/people/ada")
+    memory.tier("/cards/people/ada", "core")
+    memory.decay()
+    lines = file.read_bytes().splitlines(keepends=True)
+    assert [line for line in lines if not line.startswith((b"tier:", b"relevance:", b"last_accessed:", b"access_count:"))] == [
+        b"\xef\xbb\xbf---\r\n", b"# mine\r\n", b"odd:  'x'\r\n", b"---\r\n", b"x [[Eve]] \r\n", b"\r\n"
+    ]  # fmt: skip
+    assert b"tier: core # why\r\n" in lines and other.read_bytes() == b"---\ntier:  cold\n---\nno card"
+    assert nothing(memory) and memory.verify().ok
 
 
 def test_a_dry_run_tells_what_would_be_done_and_does_nothing(memory: Memory) -> None:

@@ -264,15 +264,21 @@ class Recall:
         said: list[Said] = []
         for shelf in run.lexicons:
             run.among[shelf], run.without[shelf] = self._among(run, shelf), self._without(run, shelf)
-            ids = self._nearest(run, shelf) | self._matching(run, shelf)
-            started = _lap(run, "find", started)
-            places = self._store.places(run.ns, sorted(ids), shelf) if ids else {}
+        # The best of all shelves together, and their neighbours wherever those stand: a move changes no answer but by
+        # the shelves' weights.
+        candidates = self._nearest(run), self._matching(run), self._quoting(run)
+        ids = {shelf: sorted({node for each in candidates for node in each.get(shelf, ())}) for shelf in run.lexicons}
+        started = _lap(run, "find", started)
+        around: set[tuple[int, int]] = set()
+        for shelf in run.lexicons:
+            places = self._store.places(run.ns, ids[shelf], shelf)
             found += self._store.found(run.ns, [node for node, place in places.items() if place is None], shelf)
-            around = {
+            around |= {
                 (place[0], place[1] + lag) for place in places.values() if place is not None for lag in range(-BEFORE, AFTER + 1)
             }
-            said += self._store.turns(run.ns, list(around), shelf) if around else []
-            started = _lap(run, "widen", started)
+        for shelf in run.lexicons:
+            said += self._store.turns(run.ns, list(around), shelf)
+        _lap(run, "widen", started)
         return found, said
 
     def _share_mean(self, run: _Run) -> None:
@@ -380,12 +386,15 @@ class Recall:
             run.degraded.append(f"{waiting} document{'s' if waiting > 1 else ''} not embedded yet: found by words only")
         return vector
 
-    def _nearest(self, run: _Run, shelf: str) -> set[int]:
-        if run.vector is None:
-            return set()
-        ids = run.vectors[shelf].nearest(run.vector, run.reach * VECTOR_K, run.among[shelf], run.without[shelf]).tolist()
-        run.vector_rank |= {node: place for place, node in enumerate(ids)}
-        return set(ids)
+    def _nearest(self, run: _Run) -> dict[str, set[int]]:
+        """By shelf, the nodes closest in meaning."""
+        near: list[tuple[float, int, int, str]] = []
+        for shelf, index in run.vectors.items():
+            assert run.vector is not None
+            ids = index.nearest(run.vector, run.reach * VECTOR_K, run.among[shelf], run.without[shelf]).tolist()
+            cosines = index.cosines(run.vector, ids).tolist()
+            near += [(-cos, node, node, shelf) for node, cos in zip(ids, cosines, strict=True)]
+        return _first(near, run.reach * VECTOR_K, run.vector_rank)
 
     def _index(self, ns: str, shelf: str) -> VectorIndex:
         key = (ns, shelf)
@@ -399,23 +408,33 @@ class Recall:
             known = self._lists[run.ns, shelf] = Lists(self._store, run.ns, shelf, run.lexicons[shelf])
         return known
 
-    def _matching(self, run: _Run, shelf: str) -> set[int]:
-        words = list(run.query.terms)
-        lists = self._lists_of(run, shelf)
-        counts = lists.counts(words)
-        for word, count in counts.items():
-            run.df[word] = run.df.get(word, 0) + count
-        ids = matching(self._store, run.ns, counts, run.reach * LEXICAL_K, shelf, run.among[shelf], run.without[shelf], lists)
-        run.lexical_rank |= {node: place for place, node in enumerate(ids)}
-        for word in filter(is_prefix, rarest(counts, POSTINGS)):
-            run.prefixed.setdefault(word, set()).update(lists.holders(word).tolist())
-        found = set(ids)
+    def _matching(self, run: _Run) -> dict[str, set[int]]:
+        """By shelf, the nodes whose words fit best."""
+        lists = {shelf: self._lists_of(run, shelf) for shelf in run.lexicons}
+        for each in lists.values():
+            for word, count in each.counts(run.query.terms).items():
+                run.df[word] = run.df.get(word, 0) + count
+        fitting: list[tuple[float, int, int, str]] = []
+        for shelf, each in lists.items():
+            among, without = run.among[shelf], run.without[shelf]
+            scores = matching(self._store, run.ns, run.df, run.reach * LEXICAL_K, shelf, among, without, each)
+            fitting += [(-score, -node, node, shelf) for node, score in scores.items()]
+        for word in filter(is_prefix, rarest(run.df, POSTINGS)):
+            run.prefixed[word] = {node for each in lists.values() for node in each.holders(word).tolist()}
+        return _first(fitting, run.reach * LEXICAL_K, run.lexical_rank)
+
+    def _quoting(self, run: _Run) -> dict[str, set[int]]:
+        """By shelf, the newest nodes that hold each quoted phrase."""
+        found: dict[str, set[int]] = {}
         for phrase in run.query.phrases:
-            holders = set(self._store.phrase(run.ns, list(phrase), POSTINGS, shelf)) - set(run.without[shelf].tolist())
-            among = run.among[shelf]
-            holders &= holders if among is None else set(among.tolist())
-            run.phrases |= holders
-            found |= set(sorted(holders)[-LEXICAL_K:])
+            here: list[tuple[int, str]] = []
+            for shelf in run.lexicons:
+                holders = set(self._store.phrase(run.ns, list(phrase), POSTINGS, shelf)) - set(run.without[shelf].tolist())
+                among = run.among[shelf]
+                here += [(node, shelf) for node in (holders if among is None else holders & set(among.tolist()))]
+            run.phrases |= {node for node, _ in here}
+            for node, shelf in sorted(here)[-LEXICAL_K:]:
+                found.setdefault(shelf, set()).add(node)
         return found
 
     # units
@@ -701,6 +720,15 @@ class Recall:
             reasons = [run.refused[item.path] for item in unit.nodes if item.path in run.refused]
             return WhyNot(path, "scope", reasons[0] if reasons else "only its neighbours matched", signals)
         return WhyNot(path, *fate.get(place, CROWDED), signals)
+
+
+def _first(ranked: list[tuple[float, int, int, str]], k: int, ranks: dict[int, int]) -> dict[str, set[int]]:
+    """The nodes of the k first, by shelf, of (order, order of equals, node, shelf); their places are noted in `ranks`."""
+    found: dict[str, set[int]] = {}
+    for place, (_, _, node, shelf) in enumerate(sorted(ranked)[:k]):
+        ranks[node] = place
+        found.setdefault(shelf, set()).add(node)
+    return found
 
 
 def _part(item: Found, body: str | None) -> str:

@@ -95,7 +95,7 @@ class VectorIndex:
                                matrix([vector for _, _, vector in rows], self._dim))  # fmt: skip
 
     @property
-    def sums(self) -> tuple[int, Floats]:
+    def sums(self) -> tuple[int, NDArray[np.float64]]:
         """How many vectors there are, and their sum: that of those with a code by the mean they were coded with."""
         with self._guard:
             coded = sum(map(len, self._coded))
@@ -204,8 +204,8 @@ class VectorIndex:
         """Centred cosines without a centred copy of the rows: (v - m)(q - m) = v(q - m) - m(q - m)."""
         wanted = query - self.mean
         wanted /= max(float(np.linalg.norm(wanted)), 1e-6)
-        scores = (rows @ wanted - self.mean @ wanted) / lengths
-        return scores.astype(np.float32, copy=False)
+        # Rounded: in which order a sum is made must not tell two equal texts apart.
+        return np.round((rows @ wanted - self.mean @ wanted) / lengths, 5).astype(np.float32, copy=False)
 
 
 class _Rows:
@@ -231,9 +231,8 @@ class _Rows:
         return self._vectors[: self._count]
 
     @property
-    def sum(self) -> Floats:
-        total: Floats = self._sum.astype(np.float32)
-        return total
+    def sum(self) -> NDArray[np.float64]:
+        return self._sum
 
     @property
     def mean(self) -> Floats:
@@ -299,8 +298,8 @@ def _top(ids: Ids, scores: Floats, k: int) -> Ids:
     """The k ids with the highest scores, best first, ties by id; NaN is no score."""
     have = np.flatnonzero(~np.isnan(scores))
     if len(have) > k:
-        have = have[np.argpartition(-scores[have], k - 1)[:k]]
-    return ids[have[np.lexsort((ids[have], -scores[have]))]]
+        have = have[scores[have] >= np.partition(scores[have], len(have) - k)[len(have) - k]]
+    return ids[have[np.lexsort((ids[have], -scores[have]))[:k]]]
 
 
 def _lengths(rows: Floats, mean: Floats) -> Floats:

@@ -71,8 +71,8 @@ def rarest(counts: Mapping[str, int], limit: int) -> list[str]:
 def matching(
     store: Store, ns: str, counts: Mapping[str, int], k: int, shelf: str = "hot", among: Ids | None = None,
     without: Ids = NONE, lists: Lists | None = None,
-) -> list[int]:  # fmt: skip
-    """The k best nodes for terms that occur in `counts` nodes each, best first.
+) -> dict[int, float]:  # fmt: skip
+    """The k best nodes for terms that occur in `counts` nodes each, best first, with their scores.
 
     `among`: of these nodes only; `without`: none of these. The terms are cut to the rarest within `POSTINGS`, unless
     `among` is so few that they need no index.
@@ -81,7 +81,7 @@ def matching(
     each = among is not None and len(among) <= FULL
     words = [word for word, count in counts.items() if count] if each else rarest(counts, POSTINGS)
     if not words or k < 1:
-        return []
+        return {}
     n, size, _ = store.lexicon(ns)
     idf = rarity(n, np.array([counts[word] for word in words], dtype=float))
     holders = {word: lists.holders(word) for word in words if is_prefix(word) or not each}
@@ -99,7 +99,7 @@ def matching(
     length = np.array([len(found[node]) // 4 for node in have], dtype=float)
     scores = bm25(tf, length / max(size / max(n, 1), 1e-9), idf, 0.6)
     order = np.lexsort((-np.array(have, dtype=np.int64), -scores))[:k]
-    return [have[place] for place in order.tolist() if scores[place] > 0]
+    return {have[place]: float(scores[place]) for place in order.tolist() if scores[place] > 0}
 
 
 def _short(lists: Sequence[Ids], idf: Array, limit: int, among: Ids | None, without: Ids) -> Ids:

@@ -6,11 +6,12 @@ live on several; writes go to the hot shelf. Raw scores are the engine's own: on
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
+from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -339,8 +340,8 @@ class Store(Protocol):
         """What is wrong with the files; empty if nothing is."""
         ...
 
-    def backup(self, target: Path) -> None:
-        """Write a verified copy of the whole home as one archive."""
+    def backup(self, target: Path, more: Callable[[ZipFile], None] | None = None) -> None:
+        """Write a verified copy of everything stored, and what `more` adds, as one archive."""
         ...
 
     def sizes(self) -> dict[str, int]:
@@ -413,7 +414,9 @@ class Store(Protocol):
     def event(self, ns: str, seq: int) -> Event | None: ...
 
     # the vault
-    def vault_files(self, ns: str, *, below: str = "") -> list[VaultFile]: ...
+    def vault_files(self, ns: str) -> list[VaultFile]: ...
+
+    def vault_listed(self, ns: str, below: str) -> list[tuple[str, str, str, str]]: ...
 
     def vault_file(self, ns: str, path: str) -> VaultFile | None: ...
 

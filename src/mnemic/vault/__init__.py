@@ -6,5 +6,8 @@ from mnemic.vault.compress import Compression
 from mnemic.vault.daily import Daily
 from mnemic.vault.state import State
 from mnemic.vault.vault import BARE, GONE, Door, Page, Report, Vault
+from mnemic.vault.watch import Watch
 
-__all__ = ["BARE", "GONE", "Audit", "Cards", "Compression", "Daily", "Door", "Page", "Report", "State", "Vault", "totals"]
+__all__ = [
+    "BARE", "GONE", "Audit", "Cards", "Compression", "Daily", "Door", "Page", "Report", "State", "Vault", "Watch", "totals"
+]  # fmt: skip

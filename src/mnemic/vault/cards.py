@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import Any
@@ -13,6 +14,7 @@ from mnemic.text.tree import slug
 from mnemic.vault import frontmatter
 from mnemic.vault.files import contained, file_name
 from mnemic.vault.links import ENDING, key_of, stem
+from mnemic.vault.log import appended
 from mnemic.vault.vault import OWN_FOLDERS, Vault, card_path, document_path
 
 FOLDERS: Mapping[str, str] = {
@@ -22,6 +24,13 @@ FOLDERS: Mapping[str, str] = {
 PROSPECTS = ("crm", "lead")
 """Types whose card begins as a prospect; every other begins active."""
 RETIRED = "inactive"
+KEPT: Mapping[str, str] = {
+    "title": "use `mnemic card rename`", "created": "it says when the card was made", "updated": "it follows each change",
+    "last_accessed": "use `mnemic touch`", "relevance": "it follows use", "tier": "use `mnemic tier`",
+    "access_count": "use `mnemic touch`",
+}  # fmt: skip
+"""Keys that are not set by hand, and what to do instead."""
+_KEY = re.compile(r"[A-Za-z_][\w-]{0,63}")
 
 
 class Cards:
@@ -111,6 +120,33 @@ class Cards:
 
         self._vault.revise(path, self._told(path, edit), f"link {name}")
         return {"path": path, "target": other, "link": wanted}
+
+    def set(self, path: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Set keys of a card's frontmatter, or take out those that are None. Of several writers the last one wins, key by
+        key. Raises BadInput for a key that mnemic keeps itself."""
+        path = self._path(path)
+        for key in values:
+            if not _KEY.fullmatch(key):
+                raise BadInput(f"{key[:50]!r} cannot be a key: letters, digits, - and _, a letter first")
+            if key in KEPT:
+                raise BadInput(f"{key!r} is kept by mnemic: {KEPT[key]}")
+        fresh = {**values, "updated": self._today()}
+
+        def edit(data: bytes) -> bytes:
+            changed = frontmatter.edit(data, values)
+            return data if changed == data else frontmatter.edit(changed, fresh)
+
+        self._vault.revise(path, self._told(path, edit), "set " + ", ".join(sorted(values)))
+        return {"path": path, "frontmatter": self.show(path)["frontmatter"]}
+
+    def log(self, path: str, entry: str, *, by: str = "") -> dict[str, Any]:
+        """Append a line to the card's History: the day, who says it, what. Raises BadInput for an empty entry."""
+        path, text = self._path(path), " ".join(entry.split())
+        if not text:
+            raise BadInput("an empty line cannot be appended to a History: say what happened")
+        line = f"{self._today().isoformat()}{', ' if by.strip() else ''}{' '.join(by.split())}: {text}"
+        self._vault.revise(path, lambda data: appended(data, line), "history")
+        return {"path": path, "line": line}
 
     def links(self, path: str) -> dict[str, Any]:
         """What a note links to, and what links to it."""

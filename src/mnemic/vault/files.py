@@ -136,8 +136,8 @@ class Folder:
                 raise StoreError(f"{path!r} is no regular file: it was left alone")
             if before.st_size > MAX_BYTES:
                 raise StoreError(f"{path!r} has {before.st_size:,} bytes, the limit is {MAX_BYTES:,}: split it")
-            data = handle.read(MAX_BYTES + 1)
-            while more := handle.read(MAX_BYTES):  # grew while it was read
+            data = handle.read(before.st_size + 1)
+            while more := handle.read(1 << 20):  # grew while it was read
                 data += more
                 if len(data) > MAX_BYTES:
                     break

@@ -1,20 +1,34 @@
-"""Wikilinks: `[[Name]]`, `[[folder/Name#Heading|shown]]`, `[[Name#^block]]`, `![[Name]]`. Pure text work.
+"""Links between notes, as pure text work: wikilinks `[[Name]]`, `[[folder/Name#Heading|shown]]`, `[[Name#^block]]`,
+`![[Name]]`, and Markdown links `[shown](path.md#heading)`, `[shown](<path with blanks.md>)`, `[label]: path.md`.
 
 What stands in code is no link. Names are compared as people see them: without case, and however their accents are
-composed. A name that several notes bear means the one in the same folder, else the one nearest to the root.
+composed. A name that several notes bear means the one in the same folder, else the one nearest to the root. The path
+of a Markdown link begins at the note it stands in, or at the root after a `/`; where that leads to no note, what it
+names is looked for like a wikilink's, as Obsidian does.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 import unicodedata
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 ENDING = ".md"
-_LINK = re.compile(r"\[\[([^\[\]\r\n|#]{0,500}?)(#[^\[\]\r\n|]{0,500}?)?(\\?\|[^\[\]\r\n]{0,1000})?\]\]")
+_LINK = re.compile(
+    r"\[\[(?P<wiki>[^\[\]\r\n|#]{0,500}?)(?P<part>#[^\[\]\r\n|]{0,500}?)?(?P<alias>\\?\|[^\[\]\r\n]{0,1000})?\]\]"
+    r"|(?<!\\)\](?:\([ \t]{0,20}|(?<=[^^]\]):[ \t]{1,20})"
+    r"(?:<(?P<angled>[^<>\r\n]{1,1000})>|(?P<plain>[^\s<>()]{1,1000}(?:\([^\s<>()]{0,200}\)[^\s<>()]{0,500})?))"
+)
+_DEFINITION = re.compile(r" {0,3}\[[^\[\]\r\n^][^\[\]\r\n]{0,500}\Z")
+_ELSEWHERE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+_UNSAFE = re.compile(r"[\x00-\x20\x7f%<>()\[\]\\#?\"`]")
+"""What a Markdown link's path cannot have as it is, or what would read as something else there."""
+_UNSAFE_ANGLED = re.compile(r"[\x00-\x1f\x7f%<>\\#]")
 _LINE = re.compile(r"[^\n]*(?:\n|\Z)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _TICKS = re.compile("`+")
@@ -22,39 +36,68 @@ _TICKS = re.compile("`+")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One wikilink, and where its target stands in the text: `text[start:end] == target`, blanks included."""
+    """One link, and where its target stands in the text: `text[start:end]`, blanks included."""
 
     target: str
+    """A wikilink's as it is written; a Markdown link's decoded, and with `./` before what begins at the note."""
     heading: str
     """Without the `#`; a block begins with `^`."""
     alias: str
     start: int
     end: int
+    raw: str = ""
+    """A Markdown link's path as it is written."""
+    angled: bool = False
+    """Whether that stands in `<…>`."""
 
 
 def links(text: str) -> Iterator[Link]:
-    """The wikilinks of a text, in order; those that only point into the note itself are left out."""
-    if "[[" not in text:
+    """The links of a text to notes, in order; those that only point into the note itself are left out."""
+    if "[[" not in text and "](" not in text and "]:" not in text:
         return
     for start, end in _prose(text):
         for match in _LINK.finditer(text, start, end):
-            target = match[1]
-            if target.strip():
-                heading = (match[2] or "")[1:].strip()
-                alias = (match[3] or "").lstrip("\\")[1:].strip()
-                yield Link(target, heading, alias, match.start(1), match.end(1))
+            if match["wiki"] is None:
+                if link := _markdown(text, match):
+                    yield link
+            elif match["wiki"].strip():
+                heading = (match["part"] or "")[1:].strip()
+                alias = (match["alias"] or "").lstrip("\\")[1:].strip()
+                yield Link(match["wiki"], heading, alias, *match.span("wiki"))
 
 
-def rewritten(text: str, change: Callable[[str], str | None]) -> str:
-    """The text with other targets where `change` gives one; all else, alias and heading included, stays."""
+def _markdown(text: str, match: re.Match[str]) -> Link | None:
+    """A Markdown link, if it leads to a note."""
+    group, begun = "plain" if match["angled"] is None else "angled", match.start()
+    path, _, heading = match[group].partition("#")
+    opened = text.rfind("[", max(0, begun - 500), begun)
+    if not path.lower().endswith(ENDING) or _ELSEWHERE.match(path) or opened < 0:
+        return None
+    if text[begun + 1] == ":" and not _DEFINITION.match(text[text.rfind("\n", 0, begun) + 1 : begun]):
+        return None
+    target = unquote(path, errors="surrogateescape")
+    if not target.startswith(("/", "./", "../")):
+        target = "./" + target
+    start, alias = match.start(group), text[opened + 1 : begun].strip()
+    return Link(target, unquote(heading), alias, start, start + len(path), path, group == "angled")
+
+
+def rewritten(text: str, change: Callable[[Link], str | None]) -> str:
+    """The text with other targets, as they are to be written, where `change` gives one; all else stays."""
     parts: list[str] = []
     done = 0
     for link in links(text):
-        target = change(link.target.strip())
+        target = change(link)
         if target is not None:
             parts += [text[done : link.start], target]
             done = link.end
     return "".join([*parts, text[done:]]) if parts else text
+
+
+def written(path: str, *, angled: bool) -> str:
+    """A path as it stands in a Markdown link."""
+    unsafe = _UNSAFE_ANGLED if angled else _UNSAFE
+    return unsafe.sub(lambda match: f"%{ord(match[0]):02X}", path)
 
 
 def _prose(text: str) -> Iterator[tuple[int, int]]:
@@ -114,15 +157,40 @@ def stem(path: str) -> str:
 
 def resolve(target: str, source: str, candidates: Sequence[str]) -> str | None:
     """Which of the notes that share a key a link in `source` means."""
-    wanted = _seen(stem(target.strip().lstrip("/")))
+    target = target.strip()
+    if target.startswith(("/", "./", "../")):
+        exact = led(target, source)
+        same = [path for path in candidates if exact is not None and _seen(stem(path)) == _seen(stem(exact))]
+        if same or target.startswith("../"):
+            return min(same, key=lambda path: (path != exact, path), default=None)
+        target = target.removeprefix("./").lstrip("/")
+    wanted = _seen(stem(target))
     if "/" in wanted:
         fitting = [path for path in candidates if ("/" + _seen(stem(path))).endswith("/" + wanted)]
     else:
         fitting = list(candidates)
     if len(fitting) < 2:
         return fitting[0] if fitting else None
-    folder = source.rpartition("/")[0]
-    return min(fitting, key=lambda path: (path.rpartition("/")[0] != folder, path.count("/"), path))
+    folder, name = source.rpartition("/")[0], stem(target).rpartition("/")[2]
+
+    def distance(path: str) -> tuple[bool, int, bool, str]:
+        above, _, last = path.rpartition("/")
+        return above != folder, path.count("/"), stem(last) != name, path
+
+    return min(fitting, key=distance)
+
+
+def leads(target: str, source: str, path: str) -> bool:
+    """Whether a path that begins with `/`, `./` or `../` leads from a note to another without any looking for it."""
+    exact = led(target, source)
+    return exact is not None and _seen(stem(exact)) == _seen(stem(path))
+
+
+def led(target: str, source: str) -> str | None:
+    """Where a path that begins with `/`, `./` or `../` leads from a note; None if out of the vault."""
+    folder = "" if target.startswith("/") else source.rpartition("/")[0]
+    path = posixpath.normpath(posixpath.join(folder, target.lstrip("/")))
+    return None if path.startswith("../") or path == ".." else path
 
 
 class Graph:

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import posixpath
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,7 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mnemic.clock import Clock, to_ms
-from mnemic.errors import BadInput, Conflict, MnemicError, NotFound
+from mnemic.errors import BadInput, Conflict, MnemicError, NotFound, Refused
 from mnemic.lifecycle.usage import hidden_by
 from mnemic.models.document import Document
 from mnemic.models.event import Origin
@@ -30,7 +32,8 @@ from mnemic.text.tree import slug
 from mnemic.vault import daybook, frontmatter, moc
 from mnemic.vault.files import Busy, Disk, Edit, Folder, Read, Stamp, contained, sha256
 from mnemic.vault.history import History
-from mnemic.vault.links import Graph, key_of, links, resolve, rewritten, stem
+from mnemic.vault.links import Graph, Link, key_of, leads, led, links, resolve, rewritten, stem, written
+from mnemic.vault.log import only_appended
 from mnemic.vault.scan import Listing, scan
 
 GONE = "its file was deleted from the vault"
@@ -174,12 +177,12 @@ class Vault:
             else:
                 batch.drop(row.path)
         batch.close()
-        self._keep_maps(batch.maps, tick)
+        if "" not in listing.closed:  # nothing is made where the folder is not to be seen
+            self._keep_maps(batch.maps, tick)
         report.commit = self._commit(_summary(report))
         if self.git_problem:
             report.skipped[".git"] = self.git_problem
-        if report.new or report.edited or report.moved:
-            self._door.settle()
+        self._door.settle()  # also what a killed sync took in
         return report
 
     def _read_all(
@@ -246,7 +249,7 @@ class Vault:
         if why is not None:
             report.skipped[path] = why
             fresh = replace(fresh, state="refused", why=why)
-        batch.put(fresh, links=_link_rows(text) if fresh.kind != "moc" else (), listed=_listed(before) != _listed(fresh))
+        batch.put(fresh, links=_link_rows(text, path) if fresh.kind != "moc" else (), listed=_listed(before) != _listed(fresh))
         if was is not None:
             batch.put(replace(before or fresh, path=was, key=key_of(was), state="gone", committed=0), links=())
             report.moved.append({"from": was, "to": path})
@@ -313,10 +316,20 @@ class Vault:
         self.folder.create(path, data)
 
     def revise(self, path: str, edit: Edit, message: str, by: Origin | None = None) -> None:
-        """Edit a file in place and take it in; with `by`, as a text that is wholly theirs."""
+        """Edit a file in place and take it in; with `by`, as a text that is wholly theirs.
+
+        Raises Refused if that changes what a History says already.
+        """
+
+        def checked(data: bytes) -> bytes:
+            result = edit(data)
+            if not only_appended(data, result):
+                raise Refused(f"{path!r} has a History, to which lines can only be appended: nothing was changed")
+            return result
+
         with self.alone() as tick:
             self.catch_up(path, tick)
-            self.change(path, edit, by)
+            self.change(path, checked, by)
             self.read_back([path], tick, message)
 
     def catch_up(self, path: str, tick: int) -> None:
@@ -381,9 +394,14 @@ class Vault:
         with self.alone():
             if self.folder.exists(to) and key_of(to) != key_of(path):
                 raise Conflict(f"{to!r} is there already: choose another title")
-            self.change(path, edit)
             with self._store.write(self._ns) as tx:
                 tx.put_vault_rename(path, to)
+            follow = self._follow(path, to)
+            try:
+                self.change(path, lambda data: follow.own(edit(data)))
+            except MnemicError:
+                self._renamed(path)
+                raise
             return self.finish_renames()
 
     def finish_renames(self) -> list[str]:
@@ -394,19 +412,16 @@ class Vault:
                 self._renamed(path)
                 continue
             sources = [source for source in self.backlinks(path) if source != path]
-            paths = self._store.vault_named(self._ns, key_of(to))
-            name = stem(to).rpartition("/")[2]
-            taken = [other for other in paths if other not in (path, to)]
+            name, follow = stem(to).rpartition("/")[2], self._follow(path, to)
             if self.folder.exists(path):
+                self.change(path, follow.own)
                 self.folder.move(path, to)
             tick = self.tick()
             report, batch = Report(), _Batch(self._store, self._ns)
             known = {row.path: row for name_ in (path, to) if (row := self._store.vault_file(self._ns, name_))}
             moving = path in known and known[path].state == "kept"
             self._take(to, self.folder.read(to), known, path if moving else None, tick, report, batch)
-            candidates = self._store.vault_named(self._ns, key_of(path)) + [path]
             batch.close()
-            follow = _Follow(path, to, tuple(sorted(set(candidates))), bool(taken))
             for source in sources:
                 try:
                     self.change(source, follow.within(source))
@@ -418,6 +433,11 @@ class Vault:
             self._renamed(path)
             self._commit(f"rename to {name}")
         return touched
+
+    def _follow(self, path: str, to: str) -> _Follow:
+        candidates = {*self._store.vault_named(self._ns, key_of(path)), path}
+        taken = set(self._store.vault_named(self._ns, key_of(to))) - {path, to}
+        return _Follow(path, to, tuple(sorted(candidates)), bool(taken))
 
     def _renamed(self, path: str) -> None:
         with self._store.write(self._ns) as tx:
@@ -453,25 +473,29 @@ class Vault:
         """Read every note's links anew, and write every map."""
         with self.alone() as tick:
             batch, rows = _Batch(self._store, self._ns), self._store.vault_files(self._ns)
+            before: dict[str, list[tuple[str, str, str]]] = {}
+            for source, target, heading, alias in self._store.vault_links(self._ns):
+                before.setdefault(source, []).append((target, heading, alias))
+            maps: set[str | None] = set()
             for row in rows:
                 if row.state == "kept" and row.kind != "moc":
                     text, _ = _decoded(self.folder.read(row.path).data)
-                    batch.link(row.path, _link_rows(text))
+                    found = _link_rows(text, row.path)
+                    if [row[1:] for row in found] != before.get(row.path, []):
+                        batch.link(row.path, found)
+                    maps.add(moc.moc_of(row.path))
             batch.close()
-            self._keep_maps(batch.maps, tick)
+            self._keep_maps(maps, tick)
             graph = self.graph()
         return {"notes": len(rows), "links": sum(map(len, graph.forward.values())), "broken": len(graph.broken)}
 
     def _keep_maps(self, maps: set[str | None], tick: int) -> None:
         """Bring the lists of these maps up to date; around them nothing is touched."""
         for path in sorted(name for name in maps if name):
-            rows = [row for row in self._store.vault_files(self._ns, below=moc.folder_of(path)) if row.state == "kept"]
-            listed = [(row.path, stem(row.path).rpartition("/")[2], row.description) for row in rows
-                      if row.status != "inactive"]  # fmt: skip
-            keys: dict[str, int] = {}
-            for row in rows:
-                keys[row.key] = keys.get(row.key, 0) + 1
-            inside = moc.region(listed, {row.path for row in rows if keys[row.key] > 1})
+            rows = self._store.vault_listed(self._ns, moc.folder_of(path))
+            listed = [(card, stem(card).rpartition("/")[2], shown) for card, _, shown, status in rows if status != "inactive"]
+            keys = Counter(key for _, key, _, _ in rows)
+            inside = moc.region(listed, {card for card, key, _, _ in rows if keys[key] > 1})
             title = moc.folder_of(path).partition("/")[2].replace("/", " ").capitalize()
             before = self._store.vault_file(self._ns, path)
             if before is None and not listed:
@@ -684,10 +708,33 @@ class _Follow:
 
         return edit
 
-    def _target(self, source: str, old: str) -> str | None:
+    def _target(self, source: str, link: Link) -> str | None:
+        old = link.target.strip()
         if key_of(old) != key_of(self.path) or resolve(old, source, self.candidates) != self.path:
             return None
+        if link.raw:
+            return self._way(source, link)
         return stem(self.to) if "/" in old or self.shared else stem(self.to).rpartition("/")[2]
+
+    def _way(self, source: str, link: Link) -> str:
+        """A Markdown link's new path: as the old one goes, but for the last step, or else from note to note."""
+        above, name = posixpath.split(self.to)
+        if above == posixpath.dirname(self.path) and leads(link.target, source, self.path):
+            return link.raw[: link.raw.rfind("/") + 1] + written(name, angled=link.angled)
+        way = posixpath.relpath("/" + self.to, "/" + posixpath.dirname(source))
+        return written(way, angled=link.angled)
+
+    def own(self, data: bytes) -> bytes:
+        """The renamed note itself: its links to itself, and its title where that was the old name."""
+        data = self.within(self.path)(data)
+        title = head_of(data).get("title")
+        old, new = (stem(path).rpartition("/")[2] for path in (self.path, self.to))
+        if not isinstance(title, str) or title != old:
+            return data
+        try:
+            return frontmatter.edit(data, {"title": new})
+        except BadInput:
+            return data
 
 
 def card_path(name: str, root: Path) -> str:
@@ -748,8 +795,12 @@ def _decoded(data: bytes) -> tuple[str, str | None]:
         return "", "it is not UTF-8 text: convert it"
 
 
-def _link_rows(text: str) -> list[tuple[str, str, str, str]]:
-    return [(key_of(link.target), link.target.strip(), link.heading, link.alias) for link in links(text)]
+def _link_rows(text: str, path: str) -> list[tuple[str, str, str, str]]:
+    """What a note links to; a Markdown link out of the vault is no link between notes."""
+    return [
+        (key_of(link.target), link.target.strip(), link.heading, link.alias)
+        for link in links(text) if not link.raw or led(link.target, path) is not None
+    ]  # fmt: skip
 
 
 def _summary(report: Report) -> str:

@@ -148,14 +148,17 @@ def test_only_protocol_bytes_stand_on_stdout_and_the_server_ends_with_its_input(
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
     ]
-    done = subprocess.run(
-        [sys.executable, "-m", "mnemic", "--home", str(tmp_path / "home"), "mcp"], env=environ(tmp_path), timeout=60,
-        input="".join(json.dumps(one) + "\n" for one in asked), capture_output=True, text=True,
-    )  # fmt: skip
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    command = [sys.executable, "-m", "mnemic", "--home", str(tmp_path / "home"), "mcp"]
+    with subprocess.Popen(command, env=environ(tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None and server.stdout is not None
+        server.stdin.write("".join(json.dumps(one) + "\n" for one in asked).encode())
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(2)]
+        server.stdin.close()
+        assert server.stdout.read() == b""
+        assert server.wait(60) == 0
     assert [answer["id"] for answer in answers] == [1, 2]
     assert answers[0]["result"]["protocolVersion"] == "2025-06-18"
-    assert done.returncode == 0
     assert not (tmp_path / "home").exists()
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -39,12 +41,35 @@ def opened() -> Memory:
     return Memory.open(TARGET.home, namespace=TARGET.namespace)
 
 
-def emit(value: Any, as_json: bool, show: Callable[[Any], None]) -> None:
-    """Answer as one JSON document, or as `show` writes it."""
+def emit(value: Any, as_json: bool, show: Callable[[Any], None], *, flush: bool = False) -> None:
+    """Answer as one JSON document, or as `show` writes it; `flush`: at once, where more answers follow."""
     if as_json:
         print(json.dumps(value, ensure_ascii=False, indent=None))
     else:
         show(value)
+    if flush:
+        sys.stdout.flush()
+
+
+@contextmanager
+def ends() -> Iterator[Callable[[Callable[[], bool]], bool]]:
+    """Gives a function that waits for SIGINT or SIGTERM; false if its argument says before that nothing is left to end.
+
+    The signals are held back for as long, in threads begun meanwhile too: nothing is interrupted half-way.
+    """
+    signals = {signal.SIGINT, signal.SIGTERM}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+
+    def wait(alive: Callable[[], bool]) -> bool:
+        while alive():
+            if signal.sigtimedwait(signals, 1.0) is not None:
+                return True
+        return False
+
+    try:
+        yield wait
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def moment(memory: Memory, text: str | None) -> datetime | None:

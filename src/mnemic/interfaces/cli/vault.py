@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from mnemic.interfaces.cli import render
-from mnemic.interfaces.cli.common import Json, emit, opened, stdin
+from mnemic.interfaces.cli.common import Json, emit, ends, opened, stdin
 
 card_app = typer.Typer(no_args_is_help=True, help="One Markdown file for each person, project or thing.")
 vault_app = typer.Typer(no_args_is_help=True, help="The folder of Markdown files that you edit too.")
@@ -75,6 +75,38 @@ def card_link(path: Card, target: Annotated[str, PATH], as_json: Json = False) -
         emit(memory.cards.link(path, target), as_json, render.record)
 
 
+@card_app.command("set")
+def card_set(
+    path: Card,
+    values: Annotated[list[str], typer.Argument(metavar="KEY=VALUE…", help="KEY= takes it out; KEY=[a, b] is a list.")],
+    as_json: Json = False,
+) -> None:
+    """Set keys of a card's frontmatter; of several writers the last one wins, key by key."""
+    with opened() as memory:
+        emit(memory.cards.set(path, dict(map(_pair, values))), as_json, lambda done: render.record(done["frontmatter"]))
+
+
+def _pair(text: str) -> tuple[str, str | list[str] | None]:
+    key, mark, value = text.partition("=")
+    if not mark:
+        raise typer.BadParameter(f"{text!r} has no =: write KEY=VALUE")
+    if value.startswith("[") and value.endswith("]"):
+        return key, [item.strip() for item in value[1:-1].split(",") if item.strip()]
+    return key, value or None
+
+
+@card_app.command("log")
+def card_log(
+    path: Card,
+    entry: Annotated[str, typer.Argument(help="What happened, in one line.")],
+    by: Annotated[str, typer.Option(help="Who says so, e.g. an agent's name.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Append a line to a card's History; what stands there is never changed."""
+    with opened() as memory:
+        emit(memory.cards.log(path, entry, by=by), as_json, render.record)
+
+
 @card_app.command("retire")
 def card_retire(path: Card, as_json: Json = False) -> None:
     """Set a card aside; its file and the links to it stay."""
@@ -86,10 +118,18 @@ def card_retire(path: Card, as_json: Json = False) -> None:
 def vault_sync(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
     accept_deletions: Annotated[bool, typer.Option(help="Forget also where very many files are gone at once.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on doing so as you save, until Ctrl-C or SIGTERM.")] = False,
     as_json: Json = False,
 ) -> None:
     """Take in what you changed in the files."""
+    if watch and (dry_run or accept_deletions):
+        raise typer.BadParameter("--watch goes with neither --dry-run nor --accept-deletions")
     with opened() as memory:
+        if watch:
+            with ends() as ended, memory.watch(lambda report: emit(report, as_json, render.record, flush=True)) as watching:
+                if not ended(watching.alive):
+                    raise typer.Exit(1)
+            return
         report = memory.vault.sync(dry_run=dry_run, accept_deletions=accept_deletions)
         emit(report.json(), as_json, render.record)
 

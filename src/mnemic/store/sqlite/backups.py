@@ -1,4 +1,4 @@
-"""Backup and restore of a whole home.
+"""Backup and restore of a home's databases; what else belongs to it comes in by others.
 
 The files of a live home are never read from outside the engine: each shelf is written out by its backup interface, opened,
 checked, and only then packed. A restore unpacks into a fresh folder, checks there, and swaps file by file, keeping
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import zipfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -22,13 +23,19 @@ from mnemic.store.sqlite.shelves import FILES
 if TYPE_CHECKING:
     from mnemic.store.sqlite.store import SqliteStore
 
+More = Callable[[zipfile.ZipFile, Sequence[zipfile.ZipInfo]], None]
+NAMES = frozenset(file + end for file in FILES.values() for end in ("", "-wal", "-shm", "-journal"))
+"""Of the files that only the engine may open: any other way drops its locks."""
 LIMIT = 1 << 40
 TRIES = 5
 """The three files are copied one after the other; a document that moved meanwhile may be in none of the copies."""
 
 
-def write(store: SqliteStore, target: Path) -> None:
-    """Copy all shelves into one zip file. Raises StoreError; an earlier file of that name is replaced at the end."""
+def write(store: SqliteStore, target: Path, more: Callable[[zipfile.ZipFile], None] | None = None) -> None:
+    """Copy all shelves into one zip file, and what `more` adds to it, after them.
+
+    Raises StoreError; an earlier file of that name is replaced at the end.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=target.parent, prefix=".mnemic-backup-") as folder:
         for _ in range(TRIES):
@@ -44,23 +51,29 @@ def write(store: SqliteStore, target: Path) -> None:
         with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
             for file in FILES.values():
                 archive.write(Path(folder) / file, file)
+            if more is not None:
+                more(archive)
         with open(packed, "rb") as handle:
             os.fsync(handle.fileno())
         os.replace(packed, target)
     sync_folder(target.parent)
 
 
-def unpack(source: Path, folder: Path) -> None:
-    """Take a backup's shelves out into an empty folder and check every page of them.
+def unpack(source: Path, folder: Path, more: More | None = None) -> None:
+    """Take a backup's shelves out into an empty folder and check every page of them; `more` takes out the rest.
 
     Raises BadInput if it is no backup of ours, Damaged if a shelf does not verify.
     """
     try:
         with zipfile.ZipFile(source) as archive:
-            names = {item.filename: item for item in archive.infolist()}
-            if set(names) != set(FILES.values()) or any(item.file_size > LIMIT for item in names.values()):
+            items = archive.infolist()
+            shelves = {item.filename: item for item in items if item.filename in FILES.values()}
+            rest = [item for item in items if item.filename not in shelves]
+            if len(shelves) != len(FILES) or any(item.file_size > LIMIT for item in items) or (rest and more is None):
                 raise BadInput(f"{str(source)!r} is not a mnemic backup: it should hold {', '.join(FILES.values())}")
-            for name, item in names.items():
+            if more is not None:
+                more(archive, rest)
+            for name, item in shelves.items():
                 with archive.open(item) as packed, open(folder / name, "wb") as target:
                     shutil.copyfileobj(packed, target)
                     target.flush()

@@ -6,10 +6,11 @@ import fcntl
 import json
 import os
 import secrets
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import apsw
 
@@ -512,9 +513,9 @@ class SqliteStore(Nodes, Events, Vectors, VaultFiles):
         names = [base.path.name + end for base in self._shelves.values() for end in ("", "-wal")]
         return {name: (self.folder / name).stat().st_size for name in names if (self.folder / name).exists()}
 
-    def backup(self, target: Path) -> None:
-        """A verified copy of all shelves as one zip file, replaced into place only when complete."""
-        backups.write(self, target)
+    def backup(self, target: Path, more: Callable[[ZipFile], None] | None = None) -> None:
+        """A verified copy of all shelves, and of what `more` adds, as one zip file, put into place only when complete."""
+        backups.write(self, target, more)
 
     def close(self) -> None:
         """Close all files; a write-ahead log that nobody else uses is folded in."""

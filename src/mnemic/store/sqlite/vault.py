@@ -41,11 +41,18 @@ def put_links(db: apsw.Connection, ns: int, path: str, rows: Sequence[tuple[str,
 class VaultFiles(Shelves):
     """Reads of what is known of the vault."""
 
-    def vault_files(self, ns: str, *, below: str = "") -> list[VaultFile]:
-        """All files that are known, or those below a folder, by path."""
-        sql, bindings = f"SELECT {_FILE} FROM vault_files WHERE ns=?", [self.space(ns), below + "/", below + "0"]
-        sql += " AND path>=? AND path<?" if below else ""
-        return [VaultFile(*row) for row in self.hot.rows(sql + " ORDER BY path", bindings if below else bindings[:1])]
+    def vault_files(self, ns: str) -> list[VaultFile]:
+        """All files that are known, by path."""
+        sql = f"SELECT {_FILE} FROM vault_files WHERE ns=? ORDER BY path"
+        return [VaultFile(*row) for row in self.hot.rows(sql, (self.space(ns),))]
+
+    def vault_listed(self, ns: str, below: str) -> list[tuple[str, str, str, str]]:
+        """What a map shows of the notes below a folder, by path: (path, key, description, status)."""
+        sql = (
+            "SELECT path, key, description, status FROM vault_files"
+            " WHERE ns=? AND path>=? AND path<? AND state='kept' ORDER BY path"
+        )
+        return self.hot.rows(sql, (self.space(ns), below + "/", below + "0"))
 
     def vault_file(self, ns: str, path: str) -> VaultFile | None:
         found = self.hot.row(f"SELECT {_FILE} FROM vault_files WHERE ns=? AND path=?", (self.space(ns), path))
