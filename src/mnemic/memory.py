@@ -42,7 +42,7 @@ from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.chain import changes_of
 from mnemic.ledger.chain import opened as unpacked
-from mnemic.ledger.record import NOT_UNDOABLE, shown
+from mnemic.ledger.record import NOT_UNDOABLE, erasure_mac, shown
 from mnemic.ledger.served import checked
 from mnemic.lifecycle import Rotation, Tending, Usages
 from mnemic.lifecycle.curve import DAY_MS
@@ -57,6 +57,7 @@ from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
+from mnemic.text.clean import encodable
 from mnemic.text.mention import names, paths
 from mnemic.vault import BARE, GONE, Audit, Cards, Compression, Daily, Page, State, Vault, Watch, archive, totals
 from mnemic.vault.fading import mark
@@ -194,12 +195,17 @@ class Memory:
         return self._indexed(receipt) if index else receipt
 
     def capture(
-        self, turns: Iterable[Turn], *, session: str | None = None, context: str = "", origin: Origin = "user",
-        index: bool = True,
+        self, turns: Iterable[Turn], *, session: str | None = None, title: str = "", context: str = "",
+        origin: Origin = "user", index: bool = True,
     ) -> CaptureReport:  # fmt: skip
-        """Store a conversation, exchange by exchange. Raises BadInput before anything is stored."""
+        """Store a conversation, exchange by exchange; a new session is named `title`, else after its first words.
+
+        Raises BadInput before anything is stored.
+        """
         turns = list(turns)
-        report = self._intake.capture(self.namespace, turns, session=session, context=context, origin=origin)
+        report = self._intake.capture(
+            self.namespace, turns, session=session, title=title, context=context, origin=origin
+        )
         if report.messages:
             self._use_named(turns)
         if not index or not report.exchanges:
@@ -249,6 +255,19 @@ class Memory:
     def set_bookmark(self, name: str, place: Mapping[str, Any]) -> None:
         """Keep a small place under a name, for a reader that goes on where it stopped. It is no memory: no entry is made."""
         self._store.set_meta(f"bookmark:{self.namespace}:{name}", json.dumps(place, separators=(",", ":")))
+
+    def session(self, name: str) -> dict[str, Any] | None:
+        """What is kept about a session: its title, context, origin, and when it began, in ms; None if it is not there."""
+        return self._store.row(self.namespace, "sessions", (encodable(name),))
+
+    def path_of(self, source: str) -> str | None:
+        """The path of the document that was read from a source."""
+        document = self._store.document_by_source(self.namespace, encodable(source))
+        return None if document is None else document.path
+
+    def fingerprint(self, text: str) -> str:
+        """A name for a text, the same in this home whenever it comes, from which nobody can guess the text."""
+        return erasure_mac(self._store.erasure_key, encodable(text))
 
     def _flushed(self, session: str, turns: list[Turn]) -> CaptureReport:
         return self.capture(turns, session=session)
@@ -895,6 +914,27 @@ class Memory:
             return set()
         found = _documents_in(changes_of(event.payload))
         return found.union(*(self._changed(part) for part in unpacked(event.payload)["note"].get("parts", ())))
+
+    # out and back
+
+    def export(self, folder: str | Path) -> dict[str, Any]:
+        """Write all of this namespace into a new folder: Markdown, JSON lines and the ledger that proves it. It is as
+        confidential as the home. Raises Refused for a folder that is not empty."""
+        from mnemic.capture.portable import Portable
+
+        return Portable(self._store, self._ledger, self.clock).export(self.namespace, Path(folder))
+
+    def read_export(self, folder: str | Path, *, dry_run: bool = False) -> dict[str, Any]:
+        """Take back what `export` wrote, into a home that holds nothing yet: the same entries, rows and texts.
+
+        Raises BadInput, Refused, and Damaged where a file is not what was exported.
+        """
+        from mnemic.capture.portable import Portable
+
+        done = Portable(self._store, self._ledger, self.clock).read(self.namespace, Path(folder), dry_run=dry_run)
+        if done["stored"]:
+            self._drain()
+        return done
 
     # use and age
 

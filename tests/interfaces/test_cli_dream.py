@@ -92,3 +92,10 @@ def test_a_schedule_is_printed_and_a_wrong_time_refused(run: Any, tmp_path: Path
     assert "OnCalendar=*-*-* 03:00:00" in run("dream", "schedule")["text"]
     with pytest.raises(BadInput):
         run("dream", "schedule", "--at", "25:00")
+
+
+def test_a_training_set_is_exported_with_its_manifest(run: Any, tmp_path: Path) -> None:
+    run("capture", str(TALK))
+    made = run("export", "training", str(tmp_path / "set.jsonl"))
+    assert made["examples"] == 0
+    assert (tmp_path / "set.jsonl.manifest.json").exists()

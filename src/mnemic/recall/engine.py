@@ -391,9 +391,8 @@ class Recall:
         near: list[tuple[float, int, int, str]] = []
         for shelf, index in run.vectors.items():
             assert run.vector is not None
-            ids = index.nearest(run.vector, run.reach * VECTOR_K, run.among[shelf], run.without[shelf]).tolist()
-            cosines = index.cosines(run.vector, ids).tolist()
-            near += [(-cos, node, node, shelf) for node, cos in zip(ids, cosines, strict=True)]
+            ids, cosines = index.nearest(run.vector, run.reach * VECTOR_K, run.among[shelf], run.without[shelf])
+            near += [(-cos, node, node, shelf) for node, cos in zip(ids.tolist(), cosines.tolist(), strict=True)]
         return _first(near, run.reach * VECTOR_K, run.vector_rank)
 
     def _index(self, ns: str, shelf: str) -> VectorIndex:

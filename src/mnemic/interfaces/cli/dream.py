@@ -12,7 +12,6 @@ from mnemic.interfaces.cli.common import Json, document, emit, moment, opened
 dream_app = typer.Typer(invoke_without_command=True, help="Let conversations become articles.")
 work_app = typer.Typer(no_args_is_help=True, help="Questions of a dream, for the agent to answer.")
 wiki_app = typer.Typer(no_args_is_help=True, help="Read the articles, a piece at a time.")
-export_app = typer.Typer(no_args_is_help=True, help="Take out what was learned.")
 Article = Annotated[str, typer.Argument(metavar="ARTICLE", help="Its title, an alias, or its file.")]
 
 
@@ -21,7 +20,6 @@ def register(app: typer.Typer) -> None:
     dream_app.add_typer(work_app, name="work")
     app.add_typer(dream_app, name="dream")
     app.add_typer(wiki_app, name="wiki")
-    app.add_typer(export_app, name="export")
 
 
 @dream_app.callback()
@@ -184,16 +182,3 @@ def wiki_category(name: str, as_json: Json = False) -> None:
     """The articles of a category, or of a type."""
     with opened() as memory:
         emit(memory.wiki.category(name), as_json, lambda found: render.lines(found["articles"]))
-
-
-@export_app.command("training")
-def export_training(file: str, as_json: Json = False) -> None:
-    """Write the experiences worth internalising as JSON lines in chat form, with a manifest."""
-    with opened() as memory:
-        emit(memory.export_training(file), as_json, _training)
-
-
-def _training(made: dict[str, Any]) -> None:
-    render.line((f"{made['examples']} examples in {made['file']}", "bold"), (f"  manifest {made['manifest']}", "dim"))
-    for row in made["left"][:50]:
-        render.line((f"{row['id']}@{row['revision']} left out: {row['why_not']}", "dim"))
