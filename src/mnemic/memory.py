@@ -66,10 +66,11 @@ from mnemic.vault.links import key_of
 
 if TYPE_CHECKING:
     from mnemic.context import ContextWindow
-    from mnemic.context.inject import Sought
+    from mnemic.context.inject import Beside, Sought
     from mnemic.context.start import Start
     from mnemic.context.summaries import Pyramid
     from mnemic.context.window import Summarise
+    from mnemic.context.windows import Windows
     from mnemic.synthesis import Dream, Orders, Wiki
     from mnemic.synthesis import Judge as DreamJudge
     from mnemic.vault.state import Measure
@@ -425,10 +426,26 @@ class Memory:
         """The context window of one conversation: `prepare(messages)` gives a prompt that fits, `observe(reply)` remembers.
 
         `window` is in tokens, of which the share `headroom` (0..0.9) stays free for the answer; `short`, `mid`, `long`
-        and `retrieved` are allotments in tokens. `merged` says what becomes of merged mids: remove or demote. Raises
-        BadInput with the figures.
+        and `retrieved` are allotments in tokens. `judge` says who summarises: rules, endpoint, or agent, which leaves
+        the rules' summary until the agent hands in a better one (`window_work`). `merged` says what becomes of merged
+        mids: remove or demote. Raises BadInput with the figures.
         """
-        from mnemic.context import ContextWindow, budget, inject
+        return self._windows(window, headroom, judge, merged, allotments)(session, self._beside(1, seconds) if retrieve else None)
+
+    def windows(
+        self, *, window: int | None = None, headroom: float | None = None, judge: str = "rules", retrieve: bool = True,
+        merged: str = "remove", seconds: float | None = None, **allotments: int,
+    ) -> Windows:  # fmt: skip
+        """The context windows of many conversations, for a server: request bodies in, request bodies that fit out."""
+        from mnemic.context.windows import SEARCHES, Windows
+
+        make = self._windows(window, headroom, judge, merged, allotments)
+        return Windows(make, self._beside(SEARCHES, seconds) if retrieve else None)
+
+    def _windows(
+        self, window: int | None, headroom: float | None, judge: str, merged: str, allotments: dict[str, int]
+    ) -> Callable[[str | None, Beside | None], ContextWindow]:
+        from mnemic.context import ContextWindow, budget
         from mnemic.context.budget import HEADROOM, WINDOW
 
         known = {"short", "mid", "long", "retrieved"}
@@ -437,12 +454,16 @@ class Memory:
         if judge not in ("rules", "endpoint"):
             raise BadInput(f"judge {judge!r} is unknown: use rules or endpoint")
         size = budget(WINDOW if window is None else window, HEADROOM if headroom is None else headroom, **allotments)
-        return ContextWindow(
-            self._store, self._pyramid(merged), self.namespace, size, session=session,
-            keep=lambda turns, name: self.capture(turns, session=name), search=self._sought if retrieve else None,
-            judge=self._window_judge() if judge == "endpoint" else None, redact=self.settings.capture.redact,
-            seconds=inject.SECONDS if seconds is None else seconds,
+        pyramid, summarise = self._pyramid(merged), self._window_judge() if judge == "endpoint" else None
+        return lambda session, beside: ContextWindow(
+            self._store, pyramid, self.namespace, size, session=session, beside=beside, judge=summarise,
+            keep=lambda turns, name: self.capture(turns, session=name), redact=self.settings.capture.redact,
         )  # fmt: skip
+
+    def _beside(self, threads: int, seconds: float | None) -> Beside:
+        from mnemic.context.inject import SECONDS, Beside
+
+        return Beside(self._sought, SECONDS if seconds is None else seconds, threads)
 
     def window_status(self) -> dict[str, Any]:
         """How many summaries stand for what, and which of them can never fall below the floor of forgetting."""

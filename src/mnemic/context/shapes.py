@@ -53,7 +53,7 @@ def read(message: Any) -> Entry:
     if not isinstance(message, Mapping):
         raise BadInput(f"a message must be an object, not {type(message).__name__}: {str(message)[:80]!r}")
     kind = message.get("type")
-    tokens = MESSAGE_TOKENS + _cost(message)
+    tokens = MESSAGE_TOKENS + cost(message)
     if isinstance(kind, str) and "role" not in message:
         return _item(message, kind, tokens)
     role = message.get("role")
@@ -76,6 +76,17 @@ def read(message: Any) -> Entry:
 def said(text: str) -> dict[str, Any]:
     """A message of the user's side with this text, in the form that every API takes."""
     return {"role": "user", "content": text}
+
+
+def unmarked(value: Any) -> Any:
+    """What is said, without what clients change from turn to turn: marks for a vendor's cache, one text as a list."""
+    if isinstance(value, Mapping):
+        return {key: unmarked(item) for key, item in value.items() if key != "cache_control"}
+    if isinstance(value, list | tuple):
+        parts = [unmarked(part) for part in value]
+        only = parts[0] if len(parts) == 1 else None
+        return only["text"] if isinstance(only, dict) and only.keys() == {"type", "text"} else parts
+    return value
 
 
 def _item(item: Mapping[str, Any], kind: str, tokens: int) -> Entry:
@@ -137,16 +148,16 @@ def _call_text(function: Mapping[str, Any]) -> str:
     return f"{function.get('name') or function.get('type')}({text[:_CALL_TEXT]})"
 
 
-def _cost(value: Any) -> int:
+def cost(value: Any) -> int:
     """Tokens of all that is written in a value; names of fields and small marks are in the cost of a message."""
     if isinstance(value, str):
         return estimate(value, PROFILE)
     if isinstance(value, Mapping):
         if value.get("type") in _IMAGES:
             return IMAGE_TOKENS
-        return sum(_cost(item) for key, item in value.items() if key not in _LABELS) + 1
+        return sum(cost(item) for key, item in value.items() if key not in _LABELS) + 1
     if isinstance(value, list | tuple):
-        return sum(map(_cost, value))
+        return sum(map(cost, value))
     return 0 if value is None else 2
 
 
