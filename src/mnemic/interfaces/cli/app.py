@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.errors import BadInput, MnemicError
-from mnemic.interfaces.cli import agents, daily, dream, experience, lifecycle, render, semantic, transfer, vault, window
+from mnemic.interfaces.cli import agents, daily, dream, experience, lifecycle, proxy, render, semantic, transfer, vault, window
 from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, milliseconds, moment, opened, read, stdin
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ window.register(app)
 dream.register(app)
 agents.register(app)
 transfer.register(app)
+proxy.register(app)
 
 
 @app.callback()

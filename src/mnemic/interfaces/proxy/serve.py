@@ -1,0 +1,89 @@
+"""The proxy as an application, and as a process that serves it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
+
+from mnemic.errors import BadInput, MissingExtra, MnemicError
+from mnemic.interfaces.guard import Guard
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.types import ASGIApp
+
+    from mnemic.context.windows import Windows
+    from mnemic.interfaces.proxy.relay import Relay
+    from mnemic.memory import Memory
+
+def application(
+    memory: Memory, relay: Relay, *, hosts: Iterable[str] = (), origins: Iterable[str] = ()
+) -> ASGIApp:
+    """The guarded application: `/mnemic/status`, and everything else to the upstream."""
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Mount, Route
+
+    async def status(_: Request) -> Response:
+        return JSONResponse(relay.status())
+
+    @asynccontextmanager
+    async def alive(_: Starlette) -> AsyncIterator[None]:
+        tending = asyncio.create_task(_tend(memory))
+        yield
+        tending.cancel()
+        await relay.close()
+
+    app = Starlette(routes=[Route("/mnemic/status", status), Mount("/", app=relay)], lifespan=alive)
+    return Guard(app, hosts=hosts, origins=origins)
+
+
+def serve(
+    memory: Memory, windows: Callable[[], Windows], upstream: str, *, host: str = "127.0.0.1", port: int = 0,
+    hosts: Iterable[str] = (), origins: Iterable[str] = (), ready: Callable[[str], None] = lambda url: None,
+) -> None:  # fmt: skip
+    """Serve until interrupted; `ready` is told the address. Port 0 takes one that is free.
+
+    Raises MissingExtra without the libraries, BadInput for an upstream or an address that cannot be.
+    """
+    try:
+        import uvicorn
+
+        from mnemic.interfaces.proxy.relay import Relay, checked_upstream
+    except ImportError as error:
+        raise MissingExtra(f"the proxy needs {error.name}, which is not installed: pip install 'mnemic[serve]'") from None
+    checked_upstream(upstream)
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it would write addresses, and a key may stand in one
+    bound = _bound(host, port)
+    own = f"[{host}]" if ":" in host else host
+    app = application(memory, Relay(memory, windows(), upstream), hosts=(*hosts, host), origins=origins)
+    config = uvicorn.Config(
+        app, log_level="critical", access_log=False, server_header=False, date_header=False, lifespan="on", ws="none",
+        timeout_graceful_shutdown=5,
+    )  # fmt: skip
+    with bound:
+        ready(f"http://{own}:{bound.getsockname()[1]}")
+        uvicorn.Server(config).run(sockets=[bound])
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
+    except (OSError, OverflowError) as error:
+        raise BadInput(f"cannot listen on {host}:{port} ({error}): choose another --port or --host") from None
+
+
+async def _tend(memory: Memory) -> None:
+    """Decay and rotation while this server lives."""
+    rotate, starting = memory.settings.rotate, True
+    await asyncio.sleep(rotate.start_seconds)
+    while True:
+        with suppress(MnemicError):  # the next time will tell; doctor names what is wrong
+            await asyncio.to_thread(memory.tend, starting=starting)
+        starting = False
+        await asyncio.sleep(3_600 * rotate.every_hours)
