@@ -7,6 +7,7 @@ After the commit the text is durable and found by words. Vectors follow through 
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -253,7 +254,7 @@ class Intake:
         return replace(turn, name=self._line(turn.name), session=session)
 
     def _said(self, turns: Sequence[Turn]) -> _Said:
-        pairs = [(turn, self._clean(turn.content)) for turn in turns]
+        pairs = [(turn, self._clean(turn.content)) for turn in self._unframed(turns)]
         kept = [(turn, clean.text) for turn, clean in pairs if clean.text.strip()]
         return _Said(kept, sum(clean.redacted for _, clean in pairs), any(clean.frames for _, clean in pairs))
 
@@ -423,6 +424,19 @@ class Intake:
     def cleaned(self, text: str) -> str:
         """A text as it would be stored: without secrets and without what memory itself put into it."""
         return self._clean(text).text
+
+    def _unframed(self, turns: Sequence[Turn]) -> list[Turn]:
+        """The turns without frames of ours that a client split over several messages of one speaker."""
+        if len(turns) < 2 or "memory-recall" not in "".join(turn.content for turn in turns):
+            return list(turns)
+        from mnemic.text.frame import strip_parts
+
+        found = list[Turn]()
+        for _, group in itertools.groupby(turns, lambda turn: (turn.role, turn.name)):
+            run = list(group)
+            texts, _ = strip_parts([turn.content for turn in run])
+            found += [replace(turn, content=text) for turn, text in zip(run, texts, strict=True)]
+        return found
 
     def _clean(self, text: str) -> Cleaned:
         self._within_limit(text, "the text")

@@ -177,7 +177,7 @@ class ContextWindow:
         entries = self._entries(messages)
         work = self._work(entries, pinned)
         before = work.tokens()
-        turn = tuple(entry for unit in work.units[work.latest :] for entry in unit.entries)
+        turn = tuple(entry for unit in work.units[_turn_begin(work) :] for entry in unit.entries)
         self._put_back(work)
         if work.talk_tokens() > self.budget.room:
             _drop_frames(work)
@@ -622,6 +622,14 @@ def _first(work: _Work, parts: Sequence[str]) -> int | None:
     if set(parts) & {"system", "pinned"}:
         end = len(work.units)
     return next((place for place, unit in enumerate(work.units[:end]) if unit.part in parts), None)
+
+
+def _turn_begin(work: _Work) -> int:
+    """The first unit of what the user said last: of several messages in a row all."""
+    place = work.latest
+    while place and (unit := work.units[place - 1]).part != "system" and all(entry.role == "user" for entry in unit.entries):
+        place -= 1
+    return place
 
 
 def _orphan(work: _Work, place: int) -> bool:

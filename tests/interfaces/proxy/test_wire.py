@@ -179,3 +179,15 @@ def test_a_request_for_another_host_is_not_passed_on(proxy: Proxy, target: str) 
         line.sendall(f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode())
         assert line.recv(99).startswith(b"HTTP/1.1 4")
     assert proxy.upstream.seen == []
+
+
+def test_keys_are_passed_on_and_stand_nowhere_in_the_home_or_the_status(proxy: Proxy) -> None:
+    keys = {"authorization": "Bearer swordfish-1", "x-api-key": "swordfish-2"}
+    proxy.upstream.answers = [chat("Fine."), said({"error": {"message": "no"}}, 401)]
+    for _ in range(2):
+        httpx.post(f"{proxy.url}/v1/chat/completions?key=swordfish-3", json={"messages": ASK}, headers=keys)
+    assert proxy.upstream.seen[0].header("authorization") == ["Bearer swordfish-1"]
+    assert "swordfish" not in json.dumps(proxy.status())
+    written = [file.read_bytes() for file in proxy.memory.settings.home.parent.rglob("*") if file.is_file()]
+    assert len(written) > 3
+    assert not any(b"swordfish" in content for content in written)

@@ -39,7 +39,8 @@ def application(
         tending.cancel()
         await relay.close()
 
-    app = Starlette(routes=[Route("/mnemic/status", status), Mount("/", app=relay)], lifespan=alive)
+    own = [Route("/status", status)]
+    app = Starlette(routes=[Mount("/mnemic", routes=own), Mount("/", app=relay)], lifespan=alive)
     return Guard(app, hosts=hosts, origins=origins)
 
 
