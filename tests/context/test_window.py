@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from mnemic import Memory
+from mnemic.clock import FixedClock
 from mnemic.context import budget, rules
 from mnemic.context.inject import Beside
 from mnemic.context.shapes import read, shortened, units
 from mnemic.context.summaries import never_archived, score
 from mnemic.errors import BadInput, ModelError, StoreError
 from mnemic.llm import Reply
+from mnemic.models.document import Turn
+from tests.homes import NOON
 
 Message = dict[str, Any]
 FILLER = "Nothing of note was said about the weather in this sentence at all. " * 6
@@ -55,6 +58,46 @@ def test_an_old_decision_stands_in_the_summary_with_its_reason_and_the_path_of_i
     assert made.messages[-1]["content"].startswith("Question 19?")
     assert made.after < made.before
     assert memory.verify().ok
+
+
+@pytest.mark.parametrize(("days", "shelf"), [(0, "hot"), (40, "warm"), (240, "cold")])
+def test_the_path_of_a_message_stands_in_the_summary_whatever_shelf_it_was_moved_to(
+    tmp_path: Path, days: int, shelf: str
+) -> None:
+    clock = FixedClock(NOON)
+    with Memory.open(tmp_path / "home", environ={"MNEMIC_CONFIG": str(tmp_path / "config")}, clock=clock) as memory:
+        memory.capture([Turn("user", DECISION), Turn("assistant", f"Answer 0. {FILLER}")], session="s")
+        clock.advance(days=days)
+        memory.rotate()
+        assert memory.show("/sessions/s/1", touch=False)["shelf"] == shelf
+        made = memory.window("s", window=1500, retrieve=False).prepare(talk(20))
+        assert f"[decision] user 1/user: {DECISION}" in contents(made.messages)[1]
+
+
+def test_several_messages_of_the_user_in_a_row_are_remembered_together(memory: Memory) -> None:
+    with memory.window("s") as window:
+        window.prepare([{"role": "system", "content": "Be brief."}, *talk(1)[1:], {"role": "user", "content": "One more thing."}])
+        report = window.observe("Fine.")
+    assert report.messages == 3
+    assert "Question 0?" in memory.show("/sessions/s/1")["text"]
+
+
+def test_a_turn_is_remembered_with_the_reply_to_it_and_not_with_that_to_another(memory: Memory) -> None:
+    with memory.window("s") as window:
+        one = window.prepare([{"role": "user", "content": "First?"}])
+        two = window.prepare([{"role": "user", "content": "Second?"}])
+        window.observe("To the second.", two)
+        window.observe("To the first.", one)
+    assert memory.show("/sessions/s/1")["text"] == "user: Second?\n\nassistant: To the second."
+    assert memory.show("/sessions/s/2")["text"] == "user: First?\n\nassistant: To the first."
+
+
+def test_what_goes_out_beside_the_messages_takes_room(memory: Memory) -> None:
+    with memory.window("s", window=2000, retrieve=False) as window:
+        assert window.prepare(talk(20), beside=700).after <= 800
+        assert window.budget == budget(2000).less(700)
+        with pytest.raises(BadInput, match=r"takes 1,400 of 1,500 tokens, the messages need 128: widen the window"):
+            window.prepare(talk(20), beside=1400)
 
 
 def test_a_pinned_message_stays_whatever_is_summarised(memory: Memory) -> None:

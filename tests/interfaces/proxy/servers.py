@@ -19,7 +19,7 @@ from mnemic import Memory
 from mnemic.interfaces.proxy.relay import Relay
 from mnemic.interfaces.proxy.serve import application
 
-WAIT = 20
+WAIT = 60
 """Seconds after which a test that waits for another thread has failed."""
 
 

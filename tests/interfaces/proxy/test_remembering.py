@@ -294,6 +294,8 @@ def test_two_hundred_turns_with_recall_add_no_memory_that_stems_from_what_was_in
             headers = {"x-mnemic-session": f"s{turn // 20}"}
             answer = client.post(f"{proxy.url}/v1/chat/completions", json={"messages": history}, headers=headers)
             history.append(answer.json()["choices"][0]["message"])
+            if turn % 20 == 19:
+                proxy.status()  # what waits is stored before more comes
         stored = (proxy.status(), proxy.said())[1]
     assert injected > 150
     assert [line for line in stored if "canary" in line or "secret" in line] == []

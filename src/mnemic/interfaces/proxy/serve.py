@@ -60,14 +60,15 @@ def serve(
         raise MissingExtra(f"the proxy needs {error.name}, which is not installed: pip install 'mnemic[serve]'") from None
     checked_upstream(upstream)
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it would write addresses, and a key may stand in one
+    relay = Relay(memory, windows(), upstream)
     bound = _bound(host, port)
     own = f"[{host}]" if ":" in host else host
-    app = application(memory, Relay(memory, windows(), upstream), hosts=(*hosts, host), origins=origins)
+    app = application(memory, relay, hosts=(*hosts, host), origins=origins)
     config = uvicorn.Config(
         app, log_level="critical", access_log=False, server_header=False, date_header=False, lifespan="on", ws="none",
         timeout_graceful_shutdown=5,
     )  # fmt: skip
-    with bound:
+    with bound, suppress(KeyboardInterrupt):
         ready(f"http://{own}:{bound.getsockname()[1]}")
         uvicorn.Server(config).run(sockets=[bound])
 
