@@ -67,6 +67,7 @@ from mnemic.vault.links import key_of
 if TYPE_CHECKING:
     from mnemic.context import ContextWindow
     from mnemic.context.inject import Beside, Sought
+    from mnemic.context.orders import WindowOrders
     from mnemic.context.start import Start
     from mnemic.context.summaries import Pyramid
     from mnemic.context.window import Summarise
@@ -427,7 +428,7 @@ class Memory:
 
         `window` is in tokens, of which the share `headroom` (0..0.9) stays free for the answer; `short`, `mid`, `long`
         and `retrieved` are allotments in tokens. `judge` says who summarises: rules, endpoint, or agent, which leaves
-        the rules' summary until the agent hands in a better one (`window_work`). `merged` says what becomes of merged
+        the rules' summary until the agent hands in a better one (`window_work_next`). `merged` says what becomes of merged
         mids: remove or demote. Raises BadInput with the figures.
         """
         return self._windows(window, headroom, judge, merged, allotments)(session, self._beside(1, seconds) if retrieve else None)
@@ -451,13 +452,14 @@ class Memory:
         known = {"short", "mid", "long", "retrieved"}
         if unknown := sorted(allotments.keys() - known):
             raise BadInput(f"allotment {unknown[0]!r} is unknown: use {', '.join(sorted(known))}")
-        if judge not in ("rules", "endpoint"):
-            raise BadInput(f"judge {judge!r} is unknown: use rules or endpoint")
+        if judge not in ("rules", "endpoint", "agent"):
+            raise BadInput(f"judge {judge!r} is unknown: use rules, endpoint or agent")
         size = budget(WINDOW if window is None else window, HEADROOM if headroom is None else headroom, **allotments)
         pyramid, summarise = self._pyramid(merged), self._window_judge() if judge == "endpoint" else None
         return lambda session, beside: ContextWindow(
             self._store, pyramid, self.namespace, size, session=session, beside=beside, judge=summarise,
-            keep=lambda turns, name: self.capture(turns, session=name), redact=self.settings.capture.redact,
+            awaits=judge == "agent", keep=lambda turns, name: self.capture(turns, session=name),
+            redact=self.settings.capture.redact,
         )  # fmt: skip
 
     def _beside(self, threads: int, seconds: float | None) -> Beside:
@@ -468,6 +470,19 @@ class Memory:
     def window_status(self) -> dict[str, Any]:
         """How many summaries stand for what, and which of them can never fall below the floor of forgetting."""
         return self._pyramid("remove").status()
+
+    def window_work_next(self) -> dict[str, Any] | None:
+        """The oldest summary that waits for the agent, as a work order; None if there is none."""
+        return self._window_orders().next()
+
+    def window_work_submit(self, id: str, answer: Any) -> dict[str, Any]:
+        """Answer a work order. Raises NotFound, BadInput for a wrong shape, Refused for what the checks refuse, Conflict."""
+        return self._window_orders().submit(id, answer)
+
+    def _window_orders(self) -> WindowOrders:
+        from mnemic.context.orders import WindowOrders
+
+        return WindowOrders(self._store, self._pyramid("remove"), self.namespace, self.ids, self.settings.capture.redact)
 
     def _pyramid(self, merged: str) -> Pyramid:
         from mnemic.context.summaries import Pyramid

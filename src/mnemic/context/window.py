@@ -20,7 +20,7 @@ from typing import Any
 from mnemic.context import inject, rules
 from mnemic.context.budget import PROFILE, Budget
 from mnemic.context.shapes import Entry, is_cut, read, said, shortened, units, unmarked
-from mnemic.context.summaries import IMPORTANCE, MERGE_THRESHOLD, Pyramid, Summary, folded
+from mnemic.context.summaries import AWAITED, IMPORTANCE, MERGE_THRESHOLD, Pyramid, Summary, folded
 from mnemic.errors import BadInput, MnemicError, ModelError
 from mnemic.ledger.record import digest, erasure_mac
 from mnemic.models.document import Turn
@@ -142,12 +142,12 @@ class ContextWindow:
 
     def __init__(
         self, store: Store, pyramid: Pyramid, namespace: str, size: Budget, *, keep: Keep, beside: inject.Beside | None,
-        session: str | None = None, judge: Summarise | None = None, redact: bool = True,
+        session: str | None = None, judge: Summarise | None = None, awaits: bool = False, redact: bool = True,
     ) -> None:  # fmt: skip
         self._size = self.budget = size
         self.session = session
         self._store, self._pyramid, self._ns = store, pyramid, namespace
-        self._keep, self._judge, self._redact = keep, judge, redact
+        self._keep, self._judge, self._awaits, self._redact = keep, judge, awaits, redact
         self._beside = beside
         self._key = store.erasure_key
         self._read: list[_Known] = []
@@ -372,7 +372,7 @@ class ContextWindow:
             for entry, text, place in zip(entries, texts, places, strict=True)
             for line in rules.lines_of(text, entry.role, place.removeprefix(_folder(places) + "/"))
         ]
-        name, picked = "rules", list[rules.Line]()
+        name, picked = AWAITED if self._awaits else "rules", list[rules.Line]()
         if self._judge is not None:
             try:
                 picked, name = rules.chosen(self._judge(lines, limit), limit), "endpoint"

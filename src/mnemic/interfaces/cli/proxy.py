@@ -23,7 +23,7 @@ def proxy(
     host: Annotated[str, typer.Option(help="The address it listens on.")] = "127.0.0.1",
     window: Annotated[int | None, typer.Option(help="Tokens the model can take, answer included.")] = None,
     headroom: Annotated[float | None, typer.Option(help="The share of it that stays free for the answer, 0 to 0.9.")] = None,
-    judge: Annotated[str, typer.Option(help="Who summarises: rules or endpoint.")] = "rules",
+    judge: Annotated[str, typer.Option(help="Who summarises: rules, endpoint or agent.")] = "rules",
     retrieve: Annotated[bool, typer.Option(help="Whether memory adds what matters now.")] = True,
     allow_host: Names = None,
     allow_origin: Origins = None,
