@@ -61,13 +61,15 @@ class Prepared:
     compacted: tuple[Mapping[str, Any], ...] = ()
     injected: tuple[Mapping[str, Any], ...] = ()
     degraded: tuple[str, ...] = ()
+    nothing: str = ""
+    """Why memory added nothing, if so."""
     turn: tuple[Entry, ...] = field(default=(), repr=False)
     """The latest user message and what came after it, as it was sent: what `observe` remembers."""
 
     def json(self) -> dict[str, Any]:
         tokens = {"before": self.before, "after": self.after, "by_part": dict(self.by_part)}
         return {"messages": self.messages, "session": self.session, "tokens": tokens, "compacted": list(self.compacted),
-                "injected": list(self.injected), "degraded": list(self.degraded)}  # fmt: skip
+                "injected": list(self.injected), "degraded": list(self.degraded), "nothing_injected": self.nothing}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -187,11 +189,11 @@ class ContextWindow:
             except MnemicError as error:
                 work.degraded.append(f"not summarised, the conversation is as it was: {error}")
             self._force(work)
-        self._inject(work)
+        nothing = self._inject(work)
         self._last = Prepared(
             messages=[entry.raw for unit in work.units for entry in unit.entries], session=work.session, before=before,
             after=work.tokens(), by_part=_by_part(work), compacted=tuple(work.compacted),
-            injected=tuple(work.injected), degraded=tuple(dict.fromkeys(work.degraded)), turn=turn,
+            injected=tuple(work.injected), degraded=tuple(dict.fromkeys(work.degraded)), nothing=nothing, turn=turn,
         )  # fmt: skip
         return self._last
 
@@ -526,33 +528,38 @@ class ContextWindow:
 
     # what memory adds
 
-    def _inject(self, work: _Work) -> None:
-        """Put memory's frame before the latest real user message, once a turn, if it fits its allotment."""
-        if self._beside is None or work.latest >= len(work.units):
-            return
+    def _inject(self, work: _Work) -> str:
+        """Put memory's frame before the latest real user message, once a turn, if it fits its allotment; or why not."""
+        if self._beside is None:
+            return "memory was not asked"
+        if work.latest >= len(work.units):
+            return "nobody spoke"
         unit = work.units[work.latest]
         entry = next((one for one in unit.entries if one.role == "user" and one.spoken), None)
         before = work.units[work.latest - 1] if work.latest else None
         if before is not None and before.part == "retrieved":
             if before.tokens <= self.budget.retrieved:
                 work.injected += [{"path": item.path, "again": True} for item in frames.parse(_content(before.entries[0]))]
-                return
+                return ""
             work.units.remove(before)
         query = _own_text(entry)[: inject.QUERY_CHARS] if entry else ""
         if entry is None or not query.strip() or any(map(is_cut, unit.entries)):
-            return
+            return "the user said nothing that could be searched for"
         found = self._beside.ask(query, self.budget.retrieved // PROFILE_SHARE)
         if isinstance(found, str):
             work.degraded.append(found)
-            return
+            return found
         profile, answer = found
         work.degraded += answer.degraded
         visible = "\n".join(_plain(one.raw) for unit in work.units for one in unit.entries)
         items = [item for item in profile if item.text not in visible and frames.escaped(item.text) not in visible]
         hits = inject.unseen(answer.hits, visible)
-        items = inject.within([*items, *map(inject.item_of, hits)], self.budget.retrieved, inject.HEADING)
-        if not items:
-            return
+        fitting = inject.within([*items, *map(inject.item_of, hits)], self.budget.retrieved, inject.HEADING)
+        if not fitting:
+            if items or hits:
+                return f"nothing that was found fits into {self.budget.retrieved} tokens"
+            return "the window shows already what was found" if answer.hits else "nothing fitting was found"
+        items = fitting
         frame = read(said(inject.sealed(items, self._key, inject.HEADING)))
         self._frames[_turn_key(work.session, unit)] = frame
         while len(self._frames) > REMEMBERED:
@@ -560,6 +567,7 @@ class ContextWindow:
         work.units.insert(work.latest, _Unit([frame], "retrieved"))
         scores = {hit.path: round(hit.score, 4) for hit in hits}
         work.injected += [{"path": item.path, "score": scores.get(item.path)} for item in items]
+        return ""
 
 
 def _drop_frames(work: _Work) -> None:

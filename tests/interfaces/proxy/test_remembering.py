@@ -192,7 +192,7 @@ def test_a_search_that_fails_leaves_the_turn_without_memory_and_says_so(proxy: P
     monkeypatch.setattr(proxy.relay._windows._beside, "search", lambda query, tokens: ([], found))
     proxy.upstream.answers = [chat("Fine.")]
     proxy.post(messages=ask("Hello there?"))
-    assert proxy.turn()["why"] == ["no vectors"]
+    assert proxy.turn()["why"] == ["no vectors", "nothing fitting was found"]
 
 
 # pages on the web stay out

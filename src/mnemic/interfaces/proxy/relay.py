@@ -175,7 +175,7 @@ class Relay:
         turn.session, turn.memory = made.session, "prepared" if request.changed else "unchanged"
         turn.tokens = {"before": made.before, "after": made.after, "by_part": dict(made.by_part), "beside": request.beside}
         turn.compacted, turn.injected = [dict(one) for one in made.compacted], [dict(one) for one in made.injected]
-        turn.why += made.degraded
+        turn.why += dict.fromkeys([*made.degraded, *([made.nothing] if made.nothing else [])])
         return request, content
 
     def _made(self, body: bytes, session: str | None) -> tuple[Request, bytes, str, bool]:
