@@ -5,9 +5,9 @@ turn, from a memory of so many nodes (hashing embedder): what is added is the di
 first byte and up to the last. Conversations grow to twenty messages and begin anew; every question is answered and
 remembered. Model, proxy and client are processes of their own.
 
-With `--seconds`, so many streams at once run against the proxy for that long, of which the client leaves every tenth in the
-middle. What the proxy's process holds at the end is compared with what it held after the first tenth of the time: open
-files and sockets, threads, tasks of its loop, and memory.
+With `--seconds`, so many streams at once run against the proxy for that long, in two halves, of which the client leaves every
+tenth. What the proxy's process holds at rest after the second half (open files and sockets, threads, tasks of its loop,
+memory) is what it held after the first, or something leaks.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ PARAGRAPHS = 100
 """Nodes of one document of the memory."""
 MESSAGES = 20
 CHUNKS = 20
-PAUSE = 0.02
+LEAVING = 0.1
+"""The share of streams that the client leaves."""
+PAUSE = 0.1
 """Seconds between two chunks of a stream, where many run at once."""
 
 
@@ -45,7 +47,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--nodes", type=int, default=10_000)
     parser.add_argument("--requests", type=int, default=300)
-    parser.add_argument("--pause", type=float, default=0.0, help="Seconds between an answer and the next question.")
+    parser.add_argument("--pause", type=float, default=0.1, help="Seconds between an answer and the next question.")
     parser.add_argument("--streams", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=0.0, help="How long so many streams run; 0 leaves it out.")
     parser.add_argument("--json", action="store_true")
@@ -126,38 +128,47 @@ def _asked(client: httpx.Client, url: str, messages: list[dict[str, Any]]) -> tu
 
 
 async def stress(proxy: _Process, url: str, said: Sequence[str], streams: int, seconds: float) -> dict[str, Any]:
-    """So many clients, each asking again and again; what the proxy holds when they have begun, and when they are gone."""
-    end = time.perf_counter() + seconds
+    """So many clients, each asking again and again, in two halves; what the proxy holds while they run, and after each half."""
     counts = {"whole": 0, "left": 0, "failed": 0}
+    held: list[dict[str, int]] = []
+    running: dict[str, int] = {}
+    for half in range(2):
+        end = time.perf_counter() + seconds / 2
+        work = asyncio.gather(*(_client(url, f"u{half}-{number}", said, end, counts) for number in range(streams)))
+        await asyncio.sleep(seconds / 4)
+        running = await asyncio.to_thread(proxy.asked, "held")
+        await work
+        status = await _settled(url)
+        held.append(await asyncio.to_thread(proxy.asked, "held"))
+    return {"clients": streams, "seconds": seconds, **counts, "held_while_running": running, "held_after_first_half": held[0],
+            "held_after_second_half": held[1], "ended": status["counts"]}  # fmt: skip
 
-    async def client(number: int) -> None:
-        draw = random.Random(number)
-        async with httpx.AsyncClient(timeout=60) as line:
-            while time.perf_counter() < end:
-                messages = [{"role": "user", "content": draw.choice(said)}]
-                body = {"model": "slow", "stream": True, "user": f"u{number}", "messages": messages}
-                leave = draw.random() < 0.1
-                try:
-                    async with line.stream("POST", f"{url}/v1/chat/completions", json=body) as answer:
-                        async for chunk in answer.aiter_raw():
-                            if leave and b"delta" in chunk:
-                                break
-                    counts["left" if leave else "whole"] += 1
-                except httpx.HTTPError:
-                    counts["failed"] += 1
 
-    work = asyncio.gather(*(client(number) for number in range(streams)))
-    await asyncio.sleep(seconds / 10)
-    begun = await asyncio.to_thread(proxy.asked, "held")
-    await work
-    status: dict[str, Any] = {}
+async def _client(url: str, user: str, said: Sequence[str], end: float, counts: dict[str, int]) -> None:
+    draw = random.Random(user)
     async with httpx.AsyncClient(timeout=60) as line:
-        while not status or status["running"] or status["waiting"]:
+        while time.perf_counter() < end:
+            messages = [{"role": "user", "content": draw.choice(said)}]
+            body = {"model": "slow", "stream": True, "user": user, "messages": messages}
+            leave = draw.random() < LEAVING
+            try:
+                async with line.stream("POST", f"{url}/v1/chat/completions", json=body) as answer:
+                    async for _ in answer.aiter_raw():
+                        if leave:
+                            break
+                counts["left" if leave else "whole"] += 1
+            except httpx.HTTPError:
+                counts["failed"] += 1
+
+
+async def _settled(url: str) -> dict[str, Any]:
+    """The status when all that was asked is over and remembered."""
+    async with httpx.AsyncClient(timeout=60) as line:
+        while True:
+            status: dict[str, Any] = (await line.get(f"{url}/mnemic/status")).json()
+            if not status["running"] and not status["waiting"]:
+                return status
             await asyncio.sleep(0.2)
-            status = (await line.get(f"{url}/mnemic/status")).json()
-    ended = await asyncio.to_thread(proxy.asked, "held")
-    return {"clients": streams, "seconds": seconds, **counts, "held_running": begun, "held_after": ended,
-            "ended": status["counts"]}  # fmt: skip
 
 
 # the processes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -13,7 +14,7 @@ import pytest
 from mnemic import Memory
 from mnemic.errors import BadInput
 from mnemic.interfaces.proxy.relay import checked_upstream
-from tests.interfaces.proxy.servers import WAIT, Answer, Proxy, chat, deltas, proxied, said, streamed
+from tests.interfaces.proxy.servers import WAIT, Answer, Proxy, chat, deltas, done, proxied, said, streamed
 
 ASK = [{"role": "user", "content": "What is the weather like?"}]
 
@@ -191,3 +192,40 @@ def test_keys_are_passed_on_and_stand_nowhere_in_the_home_or_the_status(proxy: P
     written = [file.read_bytes() for file in proxy.memory.settings.home.parent.rglob("*") if file.is_file()]
     assert len(written) > 3
     assert not any(b"swordfish" in content for content in written)
+
+
+def test_many_streams_at_once_arrive_whole_and_leave_nothing_behind(proxy: Proxy) -> None:
+    whole = b"".join(deltas(*"abcdefgh"))
+    proxy.upstream.answering = lambda seen: streamed(*deltas(*"abcdefgh"))
+
+    async def one(client: httpx.AsyncClient, number: int) -> bytes:
+        body = {"messages": [{"role": "user", "content": f"Stream {number}?"}], "stream": True}
+        async with client.stream("POST", f"{proxy.url}/v1/chat/completions", json=body) as answer:
+            if number % 5 == 0:
+                return await anext(answer.aiter_raw())
+            return b"".join([chunk async for chunk in answer.aiter_raw()])
+
+    async def many() -> list[bytes]:
+        async with httpx.AsyncClient(timeout=WAIT) as client:
+            return await asyncio.gather(*(one(client, number) for number in range(25)))
+
+    proxy.status()
+    before = done(tasks())
+    for _ in range(2):
+        arrived = done(many())
+        assert [answer for number, answer in enumerate(arrived) if number % 5] == [whole] * 20
+    status = proxy.status()
+    while status["running"]:  # what was left is being cancelled
+        status = proxy.status()
+    assert sum(count for name, count in status["counts"].items() if not name.startswith("memory")) == 50
+    assert status["conversations"] == 25
+    assert done(tasks()) == before
+    pool = proxy.relay._client._transport._pool  # type: ignore[attr-defined]
+    assert [one for one in pool.connections if not one.is_idle()] == []
+
+
+async def tasks() -> int:
+    """Tasks of the servers' loop, when those that are over are gone."""
+    for _ in range(200):
+        await asyncio.sleep(0)
+    return len(asyncio.all_tasks())
