@@ -290,6 +290,21 @@ def test_the_rest_of_a_frame_whose_beginning_is_elsewhere_is_taken_out(wrap: Cal
         assert strip(whole[cut:] + " What is next?") == (" What is next?", 1)
 
 
+HALVED: list[Callable[[str], str]] = [
+    str, html.escape, _json, json.dumps, lambda s: s.replace("\n", "\n> "), lambda s: s.replace("\n", "\r\n"),
+    lambda s: _json(_json(s)), lambda s: html.escape(json.dumps(s)), lambda s: _json(html.escape(s)),
+    lambda s: json.dumps({"context": [s]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrap", HALVED, ids=range(len(HALVED)))
+def test_of_a_frame_in_two_halves_that_two_speakers_sent_nothing_that_was_recalled_is_left(wrap: Callable[[str], str]) -> None:
+    items = [Item("/s/19/user", 'n<b>\n"x\\y" canary & it\'s', "2026-11-30", "user"), Item("/s/7", "plain", "", "agent", "title")]
+    whole = wrap(render(items, NONCE, heading="x"))
+    left = {strip(half)[0] for cut in range(len(whole)) for half in (whole[:cut], whole[cut:] + "\nWhat is next?")}
+    assert [text for text in left if any(word in text for word in ("canary", "plain", "title", "/s/", "2026", "Reference"))] == []
+
+
 def test_words_before_the_end_of_a_frame_without_a_beginning_stay() -> None:
     assert strip(f"What is next?\n{OWN}") == (f"What is next?\n{OWN}", 0)
     assert strip(f"Mine.\n{FRAME.partition(NOTE)[2].strip()}") == ("Mine.\n", 1)

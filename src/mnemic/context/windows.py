@@ -21,7 +21,7 @@ from mnemic.context.window import ContextWindow, Prepared
 from mnemic.errors import BadInput, Conflict
 from mnemic.models.receipt import CaptureReport
 
-OPEN = 256
+OPEN = 64
 """Conversations that are held open."""
 SEARCHES = 4
 """Searches that may run at once."""

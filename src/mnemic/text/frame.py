@@ -258,7 +258,7 @@ _TAG = re.compile(
 )
 # Lines end as they are, or as \n in a JSON string, where every other escape has its own backslash.
 _PLAIN = (re.compile(r"[ \t]*\r?\n[ \t>]*"), re.compile(r"[^\n]*"))
-_IN_JSON = (re.compile(r"(?:\\r)?\\n[ \t>]*"), re.compile(r'(?:[^\n\\"]|\\[^n\n])*(?:\\\Z)?'))
+_IN_JSON = (re.compile(r"(?<!\\)(?:\\r)?\\n[ \t>]*"), re.compile(r'(?:[^\n\\"]|\\[^n\n])*(?:\\\Z)?'))
 _MARK = re.compile(r'(?<!\\)"')
 _TORN_ESCAPE = re.compile(r"(?:&[#\w]{0,6}|\\+)$")
 _OURS = re.compile(rf"\{{{_QUOTE}(?:path|heading|omitted){_QUOTE}: ")
@@ -374,7 +374,7 @@ def _frames(text: str, *, closed: bool = False) -> Iterator[tuple[int, int]]:
 def _headless(text: str, least: int, tag: int, begins: bool) -> int | None:
     """Where the lines of ours before a closing tag begin, behind `least`; where the text begins there, it may within one."""
     for ends in (_PLAIN[0], _IN_JSON[0]):
-        gaps = list(ends.finditer(text, least, tag))
+        gaps = [gap for gap in ends.finditer(text, least, tag) if gap.start() > least + 1]  # the first may be a torn escape
         if not gaps or gaps[-1].end() != tag:
             continue
         first = least
@@ -399,7 +399,7 @@ def _unclosed(text: str, tag: re.Match[str]) -> int:
         line = lines.match(text, gap.end())
         end = line.end() if line else gap.end()
         last = end == len(text) or (lines is _IN_JSON[1] and text[end] == '"')
-        line_text = text[gap.end() : end]
+        line_text = text[gap.end() : end].rstrip("\r")
         if not (_is_ours(line_text) or (last and _is_torn(line_text, place == tag.end(), tag["nonce"]))):
             break
         place = end

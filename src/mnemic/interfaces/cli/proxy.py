@@ -41,4 +41,5 @@ def proxy(
         serve(
             memory, lambda: memory.windows(window=window, headroom=headroom, judge=judge, retrieve=retrieve), upstream,
             host=host, port=port, hosts=allow_host or (), origins=allow_origin or (), ready=ready,
+            patience=memory.settings.llm.timeout if judge == "endpoint" else 0.0,
         )  # fmt: skip

@@ -46,21 +46,24 @@ def application(
 
 def serve(
     memory: Memory, windows: Callable[[], Windows], upstream: str, *, host: str = "127.0.0.1", port: int = 0,
-    hosts: Iterable[str] = (), origins: Iterable[str] = (), ready: Callable[[str], None] = lambda url: None,
+    hosts: Iterable[str] = (), origins: Iterable[str] = (), patience: float = 0.0,
+    ready: Callable[[str], None] = lambda url: None,
 ) -> None:  # fmt: skip
     """Serve until interrupted; `ready` is told the address. Port 0 takes one that is free.
+
+    `patience` is how many seconds more than usual a request waits for memory, e.g. for a model that summarises.
 
     Raises MissingExtra without the libraries, BadInput for an upstream or an address that cannot be.
     """
     try:
         import uvicorn
 
-        from mnemic.interfaces.proxy.relay import Relay, checked_upstream
+        from mnemic.interfaces.proxy.relay import SECONDS, Relay, checked_upstream
     except ImportError as error:
         raise MissingExtra(f"the proxy needs {error.name}, which is not installed: pip install 'mnemic[serve]'") from None
     checked_upstream(upstream)
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it would write addresses, and a key may stand in one
-    relay = Relay(memory, windows(), upstream)
+    relay = Relay(memory, windows(), upstream, seconds=SECONDS + patience)
     bound = _bound(host, port)
     own = f"[{host}]" if ":" in host else host
     app = application(memory, relay, hosts=(*hosts, host), origins=origins)
