@@ -57,9 +57,7 @@ def test_a_chunk_reaches_the_client_before_the_next_one_is_there(proxy: Proxy) -
         (529, {"x_should_retry": "true"}),
     ],
 )
-def test_an_error_of_the_upstream_arrives_with_its_headers_and_body(
-    proxy: Proxy, status: int, headers: dict[str, str]
-) -> None:
+def test_an_error_of_the_upstream_arrives_with_its_headers_and_body(proxy: Proxy, status: int, headers: dict[str, str]) -> None:
     refusal = said({"error": {"message": "no", "type": "t", "code": "c"}}, status, **headers)
     proxy.upstream.answers = [refusal, refusal]
     direct = httpx.post(f"{proxy.upstream.url}/v1/chat/completions", json={"messages": ASK})
@@ -167,7 +165,9 @@ def test_the_base_url_may_name_the_version_on_either_side(memory: Memory, base: 
         assert running.upstream.seen[0].target == target
 
 
-@pytest.mark.parametrize("url", ["", "api.openai.com", "ftp://x", "http://", "http://x:0", "http://a:b@x", "https://x?y", "http://x:99999"])
+@pytest.mark.parametrize(
+    "url", ["", "api.openai.com", "ftp://x", "http://", "http://x:0", "http://a:b@x", "https://x?y", "http://x:99999"]
+)
 def test_an_upstream_that_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(BadInput, match="no address of a server"):
         checked_upstream(url)

@@ -33,6 +33,7 @@ def proxy(
     from mnemic.interfaces.proxy import serve
 
     with opened() as memory:
+
         def ready(url: str) -> None:
             typer.echo(f"mnemic proxy on {url} for {upstream}, memory in {memory.settings.home} (Ctrl-C ends it)")
             if not is_loopback(host):

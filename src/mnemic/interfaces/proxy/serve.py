@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from mnemic.interfaces.proxy.relay import Relay
     from mnemic.memory import Memory
 
-def application(
-    memory: Memory, relay: Relay, *, hosts: Iterable[str] = (), origins: Iterable[str] = ()
-) -> ASGIApp:
+
+def application(memory: Memory, relay: Relay, *, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> ASGIApp:
     """The guarded application: `/mnemic/status`, and everything else to the upstream."""
     from starlette.applications import Starlette
     from starlette.requests import Request
