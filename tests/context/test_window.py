@@ -83,6 +83,19 @@ def test_several_messages_of_the_user_in_a_row_are_remembered_together(memory: M
     assert "Question 0?" in memory.show("/sessions/s/1")["text"]
 
 
+def test_what_a_client_notes_for_the_model_in_the_users_message_is_neither_asked_for_nor_remembered(memory: Memory) -> None:
+    memory.remember("The harbour gate code is 4711.", title="gate")
+    notes = "<system-reminder>\nAbout the project: " + FILLER * 5 + "</system-reminder>"
+    content = [{"type": "text", "text": notes}, {"type": "text", "text": f"{notes}\nWhat is the harbour gate code?"}]
+    with memory.window("s") as window:
+        made = window.prepare([{"role": "user", "content": content}])
+        assert [one["path"] for one in made.injected] == ["/notes/gate"]
+        assert made.messages[-1]["content"] == content
+        window.observe("It is 4711.")
+    assert memory.show("/sessions/s/1/user")["text"] == "What is the harbour gate code?"
+    assert read({"role": "user", "content": "<system-reminder> " * 3 + "is not closed"}).text.endswith("is not closed")
+
+
 def test_a_turn_is_remembered_with_the_reply_to_it_and_not_with_that_to_another(memory: Memory) -> None:
     with memory.window("s") as window:
         one = window.prepare([{"role": "user", "content": "First?"}])

@@ -28,6 +28,8 @@ _IMAGES = ("image", "image_url", "input_image")
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _LABELS = ("type", "role", "id", "call_id", "tool_call_id", "tool_use_id", "status")
 _CALL_TEXT = 2_000
+_REMINDER = ("<system-reminder>", "</system-reminder>")
+"""What Claude Code puts around its own notes to the model in what the user says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +69,21 @@ def read(message: Any) -> Entry:
         found.call(message["function_call"].get("name"), message["function_call"])
     if role in ("tool", "function"):
         found.results.append(str(message.get("tool_call_id") or message.get("name") or ""))
+    texts = [left for text in found.texts if (left := unprompted(text))] if role == "user" else found.texts
     own = {"developer": "system", "function": "tool"}.get(role, role)
     if own == "user" and found.results and not found.spoken:
         own = "tool"
-    return Entry(message, own, "\n".join(found.texts), tokens, tuple(found.calls), tuple(found.results), found.spoken)
+    return Entry(message, own, "\n".join(texts), tokens, tuple(found.calls), tuple(found.results), found.spoken)
+
+
+def unprompted(text: str) -> str:
+    """What the user said, without the notes that a client put there for the model: neither question nor memory."""
+    begin, end = _REMINDER
+    parts, place = list[str](), 0
+    while (start := text.find(begin, place)) >= 0 and (stop := text.find(end, start)) >= 0:
+        parts.append(text[place:start])
+        place = stop + len(end)
+    return "".join([*parts, text[place:]]).strip() if parts else text
 
 
 def said(text: str) -> dict[str, Any]:

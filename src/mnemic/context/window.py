@@ -19,7 +19,7 @@ from typing import Any
 
 from mnemic.context import inject, rules
 from mnemic.context.budget import PROFILE, Budget
-from mnemic.context.shapes import Entry, is_cut, read, said, shortened, units, unmarked
+from mnemic.context.shapes import Entry, is_cut, read, said, shortened, units, unmarked, unprompted
 from mnemic.context.summaries import AWAITED, IMPORTANCE, MERGE_THRESHOLD, Pyramid, Summary, folded
 from mnemic.errors import BadInput, MnemicError, ModelError
 from mnemic.ledger.record import digest, erasure_mac
@@ -542,7 +542,7 @@ class ContextWindow:
                 work.injected += [{"path": item.path, "again": True} for item in frames.parse(_content(before.entries[0]))]
                 return ""
             work.units.remove(before)
-        query = _own_text(entry)[: inject.QUERY_CHARS] if entry else ""
+        query = unprompted(_own_text(entry))[: inject.QUERY_CHARS] if entry else ""
         if entry is None or not query.strip() or any(map(is_cut, unit.entries)):
             return "the user said nothing that could be searched for"
         found = self._beside.ask(query, self.budget.retrieved // PROFILE_SHARE)

@@ -190,7 +190,7 @@ class Relay:
         return request, content, str(given.get("model") or ""), bool(given.get("stream"))
 
     def _unprepared(self, turn: Turn, why: str) -> None:
-        turn.memory = "failed"
+        turn.memory, turn.remembered = "failed", "nothing: memory failed"
         turn.why.append(f"the request went on as it came: {why}")
 
     def _remember(self, turn: Turn, request: Request, reply: Reply | None) -> None:
