@@ -191,12 +191,12 @@ class Proxy:
 
 
 @contextmanager
-def proxied(memory: Memory, *, url: str | None = None, seconds: float = 10.0, hosts: Sequence[str] = (),
+def proxied(memory: Memory, *, url: str | None = None, seconds: float = WAIT, hosts: Sequence[str] = (),
             origins: Sequence[str] = (), **options: Any) -> Iterator[Proxy]:  # fmt: skip
     """A proxy before a scripted upstream."""
     upstream = Upstream()
     with served(upstream) as behind:
         upstream.url = behind
-        relay = Relay(memory, memory.windows(**options), url or behind, seconds=seconds)
+        relay = Relay(memory, memory.windows(seconds=WAIT, **options), url or behind, seconds=seconds)
         with served(application(memory, relay, hosts=hosts, origins=origins), "on") as before:
             yield Proxy(before, relay, memory, upstream)

@@ -31,7 +31,9 @@ def cached(text: str) -> list[dict[str, Any]]:
 
 
 def framed(messages: list[Any]) -> list[str]:
-    return [str(one["content"]) for one in messages if str(one["content"]).startswith("<memory-recall ")]
+    """The whole frames among messages."""
+    texts = [str(one["content"]) for one in messages]
+    return [text for text in texts if text.startswith("<memory-recall ") and "</memory-recall " in text]
 
 
 def test_a_conversation_far_larger_than_the_window_goes_on_and_what_left_it_can_be_opened(memory: Memory) -> None:
