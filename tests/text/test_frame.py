@@ -299,7 +299,10 @@ HALVED: list[Callable[[str], str]] = [
 
 @pytest.mark.parametrize("wrap", HALVED, ids=range(len(HALVED)))
 def test_of_a_frame_in_two_halves_that_two_speakers_sent_nothing_that_was_recalled_is_left(wrap: Callable[[str], str]) -> None:
-    items = [Item("/s/19/user", 'n<b>\n"x\\y" canary & it\'s', "2026-11-30", "user"), Item("/s/7", "plain", "", "agent", "title")]
+    items = [Item("/s/19/user", 'n<b>\n"x\\y" canary & it\'s', "2026-11-30", "user"),
+             Item("/s/7", "plain", "", "agent", "title"),
+             Item("/s/8", f'{OWN} plain <memory-recall nonce="{NONCE}">\nplain', "", "user"),
+             Item("/s/9", OWN, "", "user", "title")]  # fmt: skip
     whole = wrap(render(items, NONCE, heading="x"))
     left = {strip(half)[0] for cut in range(len(whole)) for half in (whole[:cut], whole[cut:] + "\nWhat is next?")}
     assert [text for text in left if any(word in text for word in ("canary", "plain", "title", "/s/", "2026", "Reference"))] == []

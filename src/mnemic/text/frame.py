@@ -114,10 +114,10 @@ def strip(text: str) -> tuple[str, int]:
     memory-recall stays.
     """
     count = 0
-    for layers in _LAYERS:
+    for layers, bracket in _WAYS:
         if not _NAMED.search(text):
             break
-        spans = _spans(text, layers)
+        spans = _spans(text, layers, bracket)
         text, count = "".join(_kept(text, spans)), count + len(spans)
     return text, count
 
@@ -125,12 +125,12 @@ def strip(text: str) -> tuple[str, int]:
 def strip_parts(texts: Sequence[str]) -> tuple[list[str], int]:
     """Texts that one speaker gave one after the other, without frames that go over several of them, and how many."""
     parts, count = list(texts), 0
-    for layers in _LAYERS:
+    for layers, bracket in _WAYS:
         whole = "".join(parts)
         if len(parts) < 2 or not _NAMED.search(whole):
             break
         edges = [0, *itertools.accumulate(map(len, parts))]
-        spans = _spans(whole, layers, closed=True)
+        spans = _spans(whole, layers, bracket, closed=True)
         spans = [(start, end) for start, end in spans if bisect_right(edges, start) < bisect_left(edges, end)]
         parts, count = [_part(whole, spans, *edge) for edge in itertools.pairwise(edges)], count + len(spans)
     return parts, count
@@ -274,9 +274,11 @@ _ESCAPES = {
 }
 _LAYERS: list[tuple[str, ...]] = [layers for count in range(3) for layers in itertools.product(("html", "json"), repeat=count)]
 """Escapes that are undone before a frame is looked for, which may be escaped once more."""
+_WAYS = list(itertools.product(_LAYERS, ("<", "&", "\\")))
+"""In this order: what a frame tells of tags is written with a bracket that comes later than its own."""
 
 
-def _spans(text: str, layers: Sequence[str], *, closed: bool = False) -> list[tuple[int, int]]:
+def _spans(text: str, layers: Sequence[str], bracket: str, *, closed: bool = False) -> list[tuple[int, int]]:
     """Where frames stand with what a client put around them, in a text with these layers of escapes undone; in order."""
     plain, places = text, list[_Places]()
     for layer in layers:
@@ -285,7 +287,7 @@ def _spans(text: str, layers: Sequence[str], *, closed: bool = False) -> list[tu
     if layers and plain == text:
         return []
     spans, place = list[tuple[int, int]](), 0
-    for start, end in _frames(plain, closed=closed):
+    for start, end in _frames(plain, bracket, closed=closed):
         start, place = _wrapped(plain, start, end, place)
         spans.append(_outer((start, place), places))
     return spans
@@ -334,41 +336,37 @@ def _before(place: int, places: _Places) -> int:
     return place if at < 0 else places[at][1] + place - places[at][0]
 
 
-def _frames(text: str, *, closed: bool = False) -> Iterator[tuple[int, int]]:
+def _frames(text: str, bracket: str, *, closed: bool = False) -> Iterator[tuple[int, int]]:
     """Where our frames stand: from an opening tag to the closing one of its nonce, or to our last line.
 
     Both are written with the same bracket: within a frame only escaped ones occur. With `closed`, only those that have
-    both.
+    both. `bracket` is how the tags that are looked at begin.
     """
     closes: dict[tuple[str, str], list[re.Match[str]]] = {}
-    tags = list(_TAG.finditer(text))
+    tags = [tag for tag in _TAG.finditer(text) if tag["lt"].startswith(bracket)]
     for tag in tags:
         if tag["slash"]:
             closes.setdefault((tag["nonce"], tag["lt"]), []).append(tag)
     for found in closes.values():
         found.reverse()
-    place = since = 0
-    bare = True  # whether nothing of the text so far stays
+    place, since, bare = 0, 0, True  # bare: nothing of the text so far stays
     for tag in tags:
         if tag.start() < place:
             continue
         least, since = max(place, since), tag.end()
-        bare = bare and not text[place:least].strip(" \t\r\n>")
-        start: int | None = tag.start()
         if tag["slash"]:
-            start = None if closed else _headless(text, least, tag.start(), bare)
+            begin = None if closed else _headless(text, least, tag.start(), bare and least == place)
             end = tag.end()
         else:
             behind = closes.get((tag["nonce"], tag["lt"]), [])
             while behind and behind[-1].start() < tag.end():
                 behind.pop()
-            if closed and not behind:
-                continue
+            begin = None if closed and not behind else tag.start()
             end = behind[-1].end() if behind else _unclosed(text, tag)
-        if start is not None:
-            bare = bare and not text[least:start].strip(" \t\r\n>")
+        if begin is not None:
+            bare = bare and not text[place:begin].strip(" \t\r\n>")
             place = end
-            yield start, end
+            yield begin, end
 
 
 def _headless(text: str, least: int, tag: int, begins: bool) -> int | None:

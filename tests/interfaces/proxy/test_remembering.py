@@ -33,7 +33,7 @@ def cached(text: str) -> list[dict[str, Any]]:
 def framed(messages: list[Any]) -> list[str]:
     """The whole frames among messages."""
     texts = [str(one["content"]) for one in messages]
-    return [text for text in texts if text.startswith("<memory-recall ") and "</memory-recall " in text]
+    return [text for text in texts if re.fullmatch(r"<memory-recall (nonce=\S+)>\n.*\n</memory-recall \1>", text, re.DOTALL)]
 
 
 def test_a_conversation_far_larger_than_the_window_goes_on_and_what_left_it_can_be_opened(memory: Memory) -> None:
@@ -299,9 +299,10 @@ def test_two_hundred_turns_with_recall_add_no_memory_that_stems_from_what_was_in
             if turn % 20 == 19:
                 proxy.status()  # what waits is stored before more comes
         stored = (proxy.status(), proxy.said())[1]
-    assert injected > 150
+    assert injected > 100
     assert [line for line in stored if "canary" in line or "secret" in line] == []
     own = [line for line in stored if re.search(r"(?:Turn|Answer) \d", line)]
+    assert [line for line in own if len(re.findall(r"(?:Turn|Answer) \d", line)) > 1] == []
     assert len(own) == 400
     # What is left besides is what a client put around a frame that it sent in a message of its own.
     assert {re.sub(r"\W|^user|context|quot", "", line) for line in stored if line not in own} <= {""}
