@@ -230,7 +230,7 @@ def _proxy(line: Connection, folder: str) -> None:
 
     with _memory(Path(folder)) as memory:
         relay = Relay(memory, memory.windows(), line.recv())
-        asyncio.run(_served(application(memory, relay), line, "on"))
+        asyncio.run(_served(application(relay), line, "on"))
 
 
 async def _served(app: Any, line: Connection, lifespan: Any) -> None:

@@ -198,5 +198,5 @@ def proxied(memory: Memory, *, url: str | None = None, seconds: float = WAIT, ho
     with served(upstream) as behind:
         upstream.url = behind
         relay = Relay(memory, memory.windows(seconds=WAIT, **options), url or behind, seconds=seconds)
-        with served(application(memory, relay, hosts=hosts, origins=origins), "on") as before:
+        with served(application(relay, hosts=hosts, origins=origins), "on") as before:
             yield Proxy(before, relay, memory, upstream)

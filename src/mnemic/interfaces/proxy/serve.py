@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mnemic.errors import BadInput, MissingExtra, MnemicError
+from mnemic.errors import BadInput, MissingExtra
 from mnemic.interfaces.guard import Guard
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from mnemic.memory import Memory
 
 
-def application(memory: Memory, relay: Relay, *, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> ASGIApp:
+def application(relay: Relay, *, hosts: Iterable[str] = (), origins: Iterable[str] = ()) -> ASGIApp:
     """The guarded application: `/mnemic/status`, and everything else to the upstream."""
     from starlette.applications import Starlette
     from starlette.requests import Request
@@ -33,9 +32,7 @@ def application(memory: Memory, relay: Relay, *, hosts: Iterable[str] = (), orig
 
     @asynccontextmanager
     async def alive(_: Starlette) -> AsyncIterator[None]:
-        tending = asyncio.create_task(_tend(memory))
         yield
-        tending.cancel()
         await relay.close()
 
     own = [Route("/status", status)]
@@ -65,12 +62,12 @@ def serve(
     relay = Relay(memory, windows(), upstream, seconds=SECONDS + patience)
     bound = _bound(host, port)
     own = f"[{host}]" if ":" in host else host
-    app = application(memory, relay, hosts=(*hosts, host), origins=origins)
+    app = application(relay, hosts=(*hosts, host), origins=origins)
     config = uvicorn.Config(
         app, log_level="critical", access_log=False, server_header=False, date_header=False, lifespan="on", ws="none",
         timeout_graceful_shutdown=5,
     )  # fmt: skip
-    with bound, suppress(KeyboardInterrupt):
+    with bound, memory.tending(), suppress(KeyboardInterrupt):
         ready(f"http://{own}:{bound.getsockname()[1]}")
         uvicorn.Server(config).run(sockets=[bound])
 
@@ -80,14 +77,3 @@ def _bound(host: str, port: int) -> socket.socket:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
     except (OSError, OverflowError) as error:
         raise BadInput(f"cannot listen on {host}:{port} ({error}): choose another --port or --host") from None
-
-
-async def _tend(memory: Memory) -> None:
-    """Decay and rotation while this server lives."""
-    rotate, starting = memory.settings.rotate, True
-    await asyncio.sleep(rotate.start_seconds)
-    while True:
-        with suppress(MnemicError):  # the next time will tell; doctor names what is wrong
-            await asyncio.to_thread(memory.tend, starting=starting)
-        starting = False
-        await asyncio.sleep(3_600 * rotate.every_hours)
