@@ -1,7 +1,7 @@
 """Texts under keys, as a file store or a key-value store keeps them, over documents of ours.
 
 What other frameworks call a memory file, a store's item, a session's item or a mem0 memory is a record here: a key of
-several parts, a *head* of any JSON for what only its own surface reads, and a *body*, which recall finds. Both lie in one
+a few parts, a *head* of any JSON for what only its own surface reads, and a *body*, which recall finds. Both lie in one
 document, the head as its frontmatter, so that erasing it leaves nothing behind and undoing brings back the whole.
 
 What is taken out is forgotten like any other text: hidden, and in the ledger. What a person forgot does not come back
@@ -41,7 +41,8 @@ class Entry:
     """A record on its way in."""
 
     key: Key
-    """Its parts: the first names the surface's folder."""
+    """Its parts: the first names the surface's folder. All keys of a surface have as many, for what stands at a path is
+    no folder: to forget it would hide what lies in it."""
     body: str = ""
     head: Mapping[str, Any] = field(default_factory=dict)
     title: str = ""
@@ -65,11 +66,12 @@ class Records:
             document = self._store.document_by_source(self._ns, _source(key))
             return next(iter(self._read([document])), None) if document else None
 
-    def list(self, prefix: Key) -> list[Record]:
-        """The records whose keys begin so, in the order in which they first came."""
+    def below(self, prefix: Key, wanted: Callable[[Key], bool] = lambda key: True) -> list[Record]:
+        """The records whose keys begin so and are wanted, in the order in which they first came."""
         with self._store.reading():
             documents = self._store.documents(self._ns, below=path_of(prefix), limit=1_000_000)
-            mine = [one for one in documents if (_key(one) or ())[: len(prefix)] == tuple(prefix)]
+            keyed = [(one, key) for one in documents if (key := _key(one)) is not None]
+            mine = [one for one, key in keyed if key[: len(prefix)] == prefix and wanted(key)]
             return self._read(sorted(mine, key=lambda one: one.id))
 
     def put(self, *entries: Entry) -> list[Record]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from mnemic import Memory
-from mnemic.clock import CountingIds
 from tests.homes import NOON
 
 
@@ -24,5 +25,12 @@ class Ticking:
 
 def home(folder: Path, **parts: Any) -> Memory:
     """A home of its own, that asks no one outside."""
-    given = {"clock": Ticking(), "ids": CountingIds(), **parts}
+    given = {"clock": Ticking(), **parts}
     return Memory.open(folder / "home", environ={"MNEMIC_CONFIG": str(folder / "config")}, **given)
+
+
+@contextmanager
+def rooms(folder: Path) -> Iterator[Iterator[Memory]]:
+    """Empty namespaces of one home, one after the other: a home takes longer to make."""
+    with home(folder) as memory:
+        yield (memory.within(f"room-{number}") for number in range(10_000))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,9 @@ anthropic = pytest.importorskip("anthropic", reason="pip install 'mnemic[anthrop
 from anthropic.lib.tools import ToolError  # noqa: E402
 from anthropic.lib.tools._beta_builtin_memory_tool import BetaLocalFilesystemMemoryTool  # noqa: E402
 
+from mnemic import Memory  # noqa: E402
 from mnemic.interfaces.integrations.anthropic import AsyncMemoryTool, MemoryTool  # noqa: E402
-from tests.interfaces.integrations.homes import home  # noqa: E402
+from tests.interfaces.integrations.homes import home, rooms  # noqa: E402
 from tests.interfaces.integrations.loopback import serving  # noqa: E402
 
 COMMANDS: list[dict[str, Any]] = [
@@ -43,8 +46,9 @@ REPLIES = [
 
 def _results(asked: list[dict[str, Any]]) -> list[tuple[str, bool]]:
     """What the model was told of its calls."""
-    blocks = {block["tool_use_id"]: block for request in asked for message in request["messages"]
-              if isinstance(message["content"], list) for block in message["content"] if block["type"] == "tool_result"}  # fmt: skip
+    said = [message["content"] for request in asked for message in request["messages"]]
+    every = [block for content in said if isinstance(content, list) for block in content]
+    blocks = {block["tool_use_id"]: block for block in every if block["type"] == "tool_result"}
     return [(_text(block["content"]), bool(block.get("is_error"))) for _, block in sorted(blocks.items())]
 
 
@@ -76,24 +80,21 @@ def test_the_sdks_runner_works_all_six_commands(tmp_path: Path) -> None:
         assert memory.recall("what does Ada like?").hits[0].text == "Ada likes coffee.\nShe sits by the window."
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command["command"]))
-def test_the_asynchronous_tool_answers_alike(tmp_path: Path, command: dict[str, Any]) -> None:
-    import anyio
+def test_the_asynchronous_tool_answers_alike(tmp_path: Path) -> None:
+    async def asked(tool: AsyncMemoryTool, command: dict[str, Any]) -> str:
+        try:
+            return str(await tool.call(command))
+        except ToolError as error:
+            return str(error)
 
-    with home(tmp_path) as memory:
-        MemoryTool(memory).call(COMMANDS[1])
-        given = {**command, "path": "/memories/x"} if command["command"] == "create" else command
-        plain = anyio.run(_asked, AsyncMemoryTool(memory), {"command": "view", "path": "/memories"})
-        assert plain == MemoryTool(memory).call({"command": "view", "path": "/memories"})
-        answer = anyio.run(_asked, AsyncMemoryTool(memory), given)
-        assert answer.split(" ")[0] in ("Here're", "File", "The", "Successfully", "Error:")
+    async def run() -> list[str]:
+        with home(tmp_path) as memory:
+            tool = AsyncMemoryTool(memory)
+            said = [await asked(tool, command) for command in COMMANDS]
+            assert await tool.clear_all_memory() == "All memory cleared"
+            return said
 
-
-async def _asked(tool: Any, command: dict[str, Any]) -> str:
-    try:
-        return str(await tool.call(command))
-    except ToolError as error:
-        return str(error)
+    assert asyncio.run(run()) == TOLD
 
 
 PATHS = st.sampled_from(["a", "b", "d/a", "d/b", "d/e/a", "d", "d/e"]).map("/memories/{}".format)
@@ -121,14 +122,23 @@ class _Files(BetaLocalFilesystemMemoryTool):
                     folder.rmdir()
 
 
-@settings(max_examples=12, deadline=None)
+@pytest.fixture(scope="module")
+def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iterator[Memory]]:
+    with rooms(tmp_path_factory.mktemp("rooms")) as made:
+        yield made
+
+
+@settings(max_examples=8, deadline=None)
 @given(calls=st.lists(CALLS, min_size=4, max_size=14))
-def test_a_thing_done_leaves_the_files_as_the_sdks_own_tool_leaves_them(calls: list[dict[str, Any]]) -> None:
-    with tempfile.TemporaryDirectory() as folder, home(Path(folder)) as memory:
-        ours, theirs = MemoryTool(memory), _Files(str(Path(folder) / "files"))
+def test_a_thing_done_leaves_the_files_as_the_sdks_own_tool_leaves_them(
+    room: Iterator[Memory], calls: list[dict[str, Any]]
+) -> None:
+    memory = next(room)
+    with tempfile.TemporaryDirectory() as folder:
+        ours, theirs = MemoryTool(memory), _Files(folder)
         for call in calls:
             assert _answer(ours, call) == _answer(theirs, call), call
-        kept = {f"/{'/'.join(record.key)}": record.body for record in memory.records.list(("memories",))}
+        kept = {f"/{'/'.join(record.key)}": record.body for record in memory.records.below(("memories",))}
         files = {path for path in theirs.memory_root.rglob("*") if path.is_file()}
         assert kept == {f"/memories/{path.relative_to(theirs.memory_root)}": path.read_text() for path in files}
 

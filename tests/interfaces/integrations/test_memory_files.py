@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mnemic import Memory
-from mnemic.interfaces.integrations.memory_files import DIFFERS, CommandError, MemoryFiles, key_of
+from mnemic.interfaces.integrations.memory_files import DIFFERS, CommandError, MemoryFiles, parts_of
 from tests.interfaces.integrations.homes import home
 
 
@@ -101,8 +101,10 @@ def test_what_was_done_is_said_in_the_documented_words(files: MemoryFiles) -> No
         ("delete", ("/memories/x",), "Error: The path /memories/x does not exist"),
         ("delete", ("/memories/",), "Cannot delete the /memories directory itself"),
         ("rename", ("/memories/x", "/memories/y"), "Error: The path /memories/x does not exist"),
-        ("rename", ("/memories/trips", "/memories/trips/rome.md"), "Error: The destination /memories/trips/rome.md already exists"),
-        ("rename", ("/memories/trips", "/memories/trips/in"), "Error: The destination /memories/trips/in lies inside /memories/trips"),
+        ("rename", ("/memories/trips", "/memories/trips/rome.md"),
+         "Error: The destination /memories/trips/rome.md already exists"),
+        ("rename", ("/memories/trips", "/memories/trips/in"),
+         "Error: The destination /memories/trips/in lies inside /memories/trips"),
         ("rename", ("/memories", "/memories/y"), "Cannot rename the /memories directory itself"),
         ("view", ("/etc/passwd",), "Path must start with /memories, got: /etc/passwd"),
         ("view", ("/memoriesx",), "Path must start with /memories, got: /memoriesx"),
@@ -126,11 +128,11 @@ def test_what_cannot_be_done_is_said_in_the_documented_words(
 )  # fmt: skip
 def test_a_path_that_climbs_is_refused_however_it_is_spelt(path: str) -> None:
     with pytest.raises(CommandError, match="would escape /memories directory"):
-        key_of(path)
+        parts_of(path)
 
 
 def test_a_path_is_one_however_many_slashes_it_has() -> None:
-    assert key_of("/memories//a/./b/") == ("memories", "a", "b")
+    assert parts_of("/memories//a/./b/") == ("a", "b")
 
 
 def test_names_that_read_alike_are_files_of_their_own(files: MemoryFiles) -> None:
@@ -144,7 +146,9 @@ def test_a_file_may_be_empty_and_keeps_its_blanks(files: MemoryFiles) -> None:
     files.create("/memories/empty", "")
     assert files.view("/memories/empty").endswith("line numbers:\n     1\t")
     files.create("/memories/blank", "  \n\n---\nrecord: {}\n---\n")
-    assert files.view("/memories/blank").endswith(":\n     1\t  \n     2\t\n     3\t---\n     4\trecord: {}\n     5\t---\n     6\t")
+    assert files.view("/memories/blank").endswith(
+        ":\n     1\t  \n     2\t\n     3\t---\n     4\trecord: {}\n     5\t---\n     6\t"
+    )
 
 
 def test_a_secret_is_not_kept_and_the_model_is_told(files: MemoryFiles) -> None:
@@ -164,12 +168,25 @@ def test_a_file_is_recalled_as_the_agents_word_and_can_be_undone(files: MemoryFi
 
 
 def test_what_a_person_forgot_is_not_brought_back_by_the_agent(files: MemoryFiles, memory: Memory) -> None:
-    memory.forget("/memories/trips")
+    memory.forget("/memories/trips-rome-md")
     entries = len(memory.ledger())
-    for name in ("rome.md", "new.md"):
-        with pytest.raises(CommandError, match="was forgotten by a person and stays so"):
-            files.create(f"/memories/trips/{name}", "Ada likes tea.")
-    assert len(memory.ledger()) == entries
+    with pytest.raises(CommandError, match="was forgotten by a person and stays so"):
+        files.create("/memories/trips/rome.md", "Ada likes tea.")
+    memory.forget("/memories")
+    with pytest.raises(CommandError, match="was forgotten by a person and stays so"):
+        files.create("/memories/new.md", "Ada likes tea.")
+    assert len(memory.ledger()) == entries + 1
+
+
+def test_a_folder_may_have_the_name_that_a_file_had(files: MemoryFiles, memory: Memory) -> None:
+    files.delete("/memories/trips")
+    files.create("/memories/trips", "none planned")
+    files.delete("/memories/trips")
+    files.create("/memories/trips/paris.md", "in May")
+    files.create("/memories/Trips paris.md", "in June")
+    files.delete("/memories/Trips paris.md")
+    assert files.view("/memories/trips/paris.md").endswith("     1\tin May")
+    assert memory.verify().ok
 
 
 def test_erasing_a_file_leaves_no_byte_of_it(files: MemoryFiles, memory: Memory, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ class MemorySession(SessionABC):
         """The items in order; with `limit`, the latest so many."""
         most = resolve_session_limit(limit, self.session_settings)
         records = await asyncio.to_thread(self._records)
-        return [_item(record) for record in (records if most is None or most < 0 else records[len(records) - most :] if most < len(records) else records)]
+        return [_item(record) for record in _latest(records, most)]
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Append items."""
@@ -65,7 +65,7 @@ class MemorySession(SessionABC):
         return ROOT, self.session_id
 
     def _records(self) -> list[Record]:
-        return self._memory.records.list(self._key)
+        return self._memory.records.below(self._key)
 
     def _add(self, items: list[Any]) -> None:
         with self._alone:  # items of one call stay together
@@ -84,42 +84,52 @@ class MemorySession(SessionABC):
             self._memory.records.remove(*(record.key for record in self._records()), channel=CHANNEL)
 
     def _entry(self, item: Mapping[str, Any]) -> Entry:
-        kept, text = _parted(item)
+        kept, place, text = _parted(item)
         title = " ".join(text[: 4 * TITLE_CHARS].split())[:TITLE_CHARS] or str(item.get("type") or item.get("role") or "item")
         # The order is that of arrival, so that two processes may append at once: a name need only be new.
-        return Entry(key=(*self._key, self._memory.ids.token(12)), head={"item": kept}, body=text, title=title,
+        return Entry(key=(*self._key, self._memory.ids.token(12)), head={"item": kept, "text": place}, body=text, title=title,
                      channel=_origin(item))  # fmt: skip
+
+
+def _latest(records: list[Record], most: int | None) -> list[Record]:
+    if most is None or most < 0:
+        return records
+    return records[-most:] if most else []
 
 
 def _origin(item: Mapping[str, Any]) -> Origin:
     return "tool" if str(item.get("type", "")).endswith("_output") else origin_of(item.get("role"))
 
 
-def _parted(item: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """An item without its text, and its text, which recall finds. Where it has several texts, it keeps them as well.
+def _parted(item: Mapping[str, Any]) -> tuple[dict[str, Any], list[str | int], str]:
+    """An item without its text, where that stood, and the text, which recall finds.
 
-    What instructs the model, and what only the model's server reads, is no text for recall.
+    An item of several texts keeps them as well. What instructs the model, and what only the model's server reads, is no
+    text for recall.
     """
+    whole = dict(item)
     field = "output" if _origin(item) == "tool" else "content"
-    content = item.get(field)
     if item.get("role") in ("system", "developer") or (field == "content" and "role" not in item):
-        return dict(item), ""
+        return whole, [], ""
+    content = item.get(field)
     if isinstance(content, str):
-        return {**item, field: None}, content
-    parts = [part for part in content or () if isinstance(part, Mapping) and isinstance(part.get("text"), str)]
-    if len(parts) != 1 or not isinstance(content, list):
-        return dict(item), "\n\n".join(part["text"] for part in parts)
-    return {**item, field: [{**part, "text": None} if part is parts[0] else part for part in content]}, parts[0]["text"]
+        return {**whole, field: None}, [field], content
+    if not isinstance(content, list):
+        return whole, [], ""
+    places = [place for place, part in enumerate(content) if isinstance(part, Mapping) and isinstance(part.get("text"), str)]
+    if len(places) != 1:
+        return whole, [], "\n\n".join(content[place]["text"] for place in places)
+    place = places[0]
+    parts = [*content[:place], {**content[place], "text": None}, *content[place + 1 :]]
+    return {**whole, field: parts}, [field, place, "text"], content[place]["text"]
 
 
 def _item(record: Record) -> TResponseInputItem:
-    item: dict[str, Any] = dict(record.head["item"])
-    for field in ("content", "output"):
-        if field in item and item[field] is None and record.body:
-            item[field] = record.body
-        elif isinstance(item.get(field), list):
-            item[field] = [
-                {**part, "text": record.body} if isinstance(part, dict) and "text" in part and part["text"] is None else part
-                for part in item[field]
-            ]
-    return item  # type: ignore[return-value]
+    item = record.head["item"]
+    *way, last = record.head["text"] or [None]
+    if last is not None:
+        holder = item
+        for step in way:
+            holder = holder[step]
+        holder[last] = record.body
+    return item  # type: ignore[no-any-return]
