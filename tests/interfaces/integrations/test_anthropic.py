@@ -68,7 +68,7 @@ TOLD = [
 
 
 def test_the_sdks_runner_works_all_six_commands(tmp_path: Path) -> None:
-    with home(tmp_path) as memory, serving(REPLIES) as (url, asked):
+    with home(tmp_path) as memory, serving(lambda path, number: REPLIES[number]) as (url, asked):
         with anthropic.Anthropic(base_url=url, api_key="none", max_retries=0) as client:
             last = client.beta.messages.tool_runner(
                 model="claude-test", max_tokens=100, tools=[MemoryTool(memory)], max_iterations=10,
