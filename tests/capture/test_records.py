@@ -43,7 +43,7 @@ def test_a_record_is_replaced_under_its_key_and_keeps_its_day(memory: Memory) ->
     first = memory.records.get(("box", "one"))
     _put(memory, "one", "coffee")
     second = memory.records.get(("box", "one"))
-    assert first is not None and second is not None and NOON < first.created_at
+    assert first is not None and second is not None and first.created_at > NOON
     assert (second.body, second.created_at) == ("coffee", first.created_at)
     assert second.updated_at > first.updated_at
     assert memory.recall("tea").hits == ()

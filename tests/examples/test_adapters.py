@@ -59,7 +59,8 @@ def test_the_example_runs_as_it_stands_in_the_docs(name: str, tmp_path: Path) ->
     with serving(_reply) as (url, _):
         environ = {
             **{key: value for key, value in os.environ.items() if not key.startswith(("MNEMIC_", "OPENAI_", "ANTHROPIC_"))},
-            "MNEMIC_HOME": str(tmp_path / "home"), "MNEMIC_CONFIG": str(tmp_path / "config"), "PYTHONPATH": os.pathsep.join(sys.path),
+            "MNEMIC_HOME": str(tmp_path / "home"), "MNEMIC_CONFIG": str(tmp_path / "config"),
+            "PYTHONPATH": os.pathsep.join(sys.path),
             "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_API_KEY": "none",
             "OPENAI_AGENTS_DISABLE_TRACING": "1", "LANGSMITH_TRACING": "false", "NO_PROXY": "127.0.0.1",
         }  # fmt: skip

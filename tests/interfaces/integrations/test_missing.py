@@ -27,6 +27,9 @@ def test_an_absent_package_is_named_with_its_extra(module: str) -> None:
 
 
 def test_memory_loads_none_of_them() -> None:
-    script = f"import sys, mnemic.memory, mnemic.interfaces.integrations.mem0_rest\nprint([n for n in {PACKAGES!r} if n in sys.modules])"
+    script = (
+        "import sys, mnemic.memory, mnemic.interfaces.integrations.mem0_rest\n"
+        f"print([name for name in {PACKAGES!r} if name in sys.modules])"
+    )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from mnemic.capture.records import Entry
 from mnemic.interfaces.integrations import CHANNEL, missing
-from mnemic.models.answer import Budget, Scope
+from mnemic.interfaces.integrations.asking import scored
 from mnemic.models.record import Key, Record
 
 try:
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from mnemic.memory import Memory
 
 ROOT = "store"
-PARTS = 4
-"""So many hits are asked for each item wanted: one item may be hit in several of its parts."""
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": lambda value, wanted: bool(value == wanted),
     "$ne": lambda value, wanted: bool(value != wanted),
@@ -102,18 +100,8 @@ class MemoryStore(BaseStore):
         page = slice(op.offset, op.offset + op.limit)
         if not op.query:
             return [SearchItem(**_fields(record)) for record in records[page]]
-        scores = self._scores(op.query, PARTS * (op.offset + op.limit))
-        found = sorted((record for record in records if record.path in scores), key=lambda record: -scores[record.path])
-        return [SearchItem(**_fields(record), score=scores[record.path]) for record in found[page]]
-
-    def _scores(self, query: str, nodes: int) -> dict[str, float]:
-        """The best score of each document, by its path."""
-        answer = self._memory.recall(query, scope=Scope(within=f"/{ROOT}"), budget=Budget(nodes=nodes, chars=900 * nodes))
-        scores: dict[str, float] = {}
-        for hit in answer.hits:
-            path = "/".join(hit.path.split("/")[:4])
-            scores[path] = max(hit.score, scores.get(path, hit.score))
-        return scores
+        found = scored(self._memory, op.query, records, op.offset + op.limit)
+        return [SearchItem(**_fields(record), score=score) for record, score in found[page]]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         found = {_namespace(record.key) for record in self._memory.records.below((ROOT,))}

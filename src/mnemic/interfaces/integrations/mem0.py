@@ -20,10 +20,10 @@ from uuid import UUID, uuid5
 from mnemic.capture.records import Entry
 from mnemic.errors import BadInput, NotFound
 from mnemic.interfaces.integrations import CHANNEL, origin_of
+from mnemic.interfaces.integrations.asking import scored
 from mnemic.interfaces.integrations.mem0_filter import ENTITIES, fits, names_entity
 from mnemic.knowledge.origin import checked
 from mnemic.ledger.chain import canonical
-from mnemic.models.answer import Budget, Scope
 from mnemic.models.record import Record
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 ROOT = "mem0"
 SPACE = UUID("6d656d30-0000-5000-8000-6d6e656d6963")
 """An id follows from what is kept for whom, so that adding it again finds it."""
-PARTS = 4
-"""So many hits are asked for each memory wanted: one may be hit in several of its parts."""
 TITLE_CHARS = 60
 SKIPPED = ("system", "developer")
 Row = dict[str, Any]
@@ -93,14 +91,8 @@ class Mem0:
     ) -> dict[str, list[Row]]:  # fmt: skip
         """The memories that answer a question, the best first, each with its `score`."""
         records = self._found(filters, entities, show_expired)
-        wanted = PARTS * max(_most(top_k), 1)
-        answer = self._memory.recall(query, scope=Scope(within=f"/{ROOT}"), budget=Budget(nodes=wanted, chars=900 * wanted))
-        scores: dict[str, float] = {}
-        for hit in answer.hits:
-            path = "/".join(hit.path.split("/")[:3])
-            scores[path] = max(hit.score, scores.get(path, hit.score))
-        found = sorted((one for one in records if scores.get(one.path, -1) >= threshold), key=lambda one: -scores[one.path])
-        return {"results": [{**_row(one), "score": scores[one.path]} for one in found[: _most(top_k)]]}
+        found = scored(self._memory, query, records, _most(top_k))
+        return {"results": [{**_row(one), "score": score} for one, score in found[: _most(top_k)] if score >= threshold]}
 
     def update(
         self, memory_id: str, text: str | None = None, metadata: Mapping[str, Any] | None = None,
