@@ -27,7 +27,8 @@ def scored(memory: Memory, query: str, records: Sequence[Record], most: int) -> 
     scores: dict[str, float] = {}
     for hit in answer.hits:
         path = hit.path
-        while path not in paths:
+        while path and path not in paths:
             path = path.rpartition("/")[0]
-        scores[path] = max(hit.score, scores.get(path, hit.score))
+        if path:
+            scores[path] = max(hit.score, scores.get(path, hit.score))
     return [(paths[path], score) for path, score in sorted(scores.items(), key=lambda item: -item[1])]

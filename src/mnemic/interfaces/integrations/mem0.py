@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 ROOT = "mem0"
 SPACE = UUID("6d656d30-0000-5000-8000-6d6e656d6963")
-"""An id follows from what is kept for whom, so that adding it again finds it."""
+"""An id follows from what is kept for whom, so that adding it again finds it, and from a salt of the home, so that nobody
+else can tell from an id what it stands for."""
 TITLE_CHARS = 60
 SKIPPED = ("system", "developer")
 Row = dict[str, Any]
@@ -157,14 +158,21 @@ class Mem0:
 
     def _place(self, scope: Mapping[str, Any], text: str) -> tuple[str, Record | None]:
         """The id of a text for somebody, and the memory that holds it already."""
-        count = 0
+        salt, count = self._salt(), 0
         while True:
-            number = str(uuid5(SPACE, canonical([scope, text, count])))
+            number = str(uuid5(SPACE, canonical([salt, scope, text, count])))
             record = self._records.get((ROOT, number))
             # One that was updated holds another text by now: the next number is free or holds this one.
             if record is None or not record.head["history"]:
                 return number, record
             count += 1
+
+    def _salt(self) -> str:
+        kept = self._memory.bookmark(ROOT)
+        if not kept:
+            kept = {"salt": self._memory.ids.token(16)}
+            self._memory.set_bookmark(ROOT, kept)
+        return str(kept["salt"])
 
     def _put(self, number: str, text: str, head: Mapping[str, Any], role: str) -> Record:
         channel = checked(role) if role in ("user", "tool") else origin_of(role)
