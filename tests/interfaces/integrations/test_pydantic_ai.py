@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,15 @@ def _agent(model: Scripted, memory: Memory, **more: Any) -> Any:
     return Agent(FunctionModel(model), capabilities=[MemoryCapability(memory, **more)])
 
 
+def _run(agent: Any, prompt: str, **more: Any) -> Any:
+    return asyncio.run(agent.run(prompt, **more))  # its run_sync leaves an event loop open
+
+
 def test_what_was_said_in_one_run_is_known_in_the_next(memory: Memory) -> None:
     model = Scripted(TextPart("Noted."), TextPart("By the window."))
     agent = _agent(model, memory)
-    first = agent.run_sync("I always sit by the window.", conversation_id="trip")
-    second = agent.run_sync("Where do I always sit?")
+    first = _run(agent, "I always sit by the window.", conversation_id="trip")
+    second = _run(agent, "Where do I always sit?")
     assert "memory-recall" not in model.shown[0]
     assert model.shown[1].index("I always sit by the window.") < model.shown[1].index("Where do I always sit?")
     assert "memory-recall" in model.shown[1]
@@ -66,7 +71,7 @@ def test_a_run_with_tools_asks_once_and_keeps_who_said_what(memory: Memory) -> N
     def book(seat: str) -> str:
         return f"{seat} is hers"
 
-    agent.run_sync("Book the seat that Ada prefers.", conversation_id="trip")
+    _run(agent, "Book the seat that Ada prefers.", conversation_id="trip")
     assert [shown.count("<memory-recall") for shown in model.shown] == [1, 1]
     assert model.shown[0] == model.shown[1]
     page = memory.show("/sessions/trip/1")
@@ -74,7 +79,7 @@ def test_a_run_with_tools_asks_once_and_keeps_who_said_what(memory: Memory) -> N
 
 
 def test_it_can_recall_without_capturing(memory: Memory) -> None:
-    _agent(Scripted(TextPart("Yes.")), memory, capture=False).run_sync("I like tea.")
+    _run(_agent(Scripted(TextPart("Yes.")), memory, capture=False), "I like tea.")
     assert memory.tree() == []
 
 
@@ -83,5 +88,5 @@ def test_a_run_keeps_its_result_when_nothing_can_be_written(memory: Memory, monk
         raise DiskFull("there is no room")
 
     monkeypatch.setattr(memory, "capture", full)
-    assert _agent(Scripted(TextPart("Yes.")), memory).run_sync("I like tea.").output == "Yes."
+    assert _run(_agent(Scripted(TextPart("Yes.")), memory), "I like tea.").output == "Yes."
     assert "the last capture failed: there is no room" in memory.doctor()["notes"]
