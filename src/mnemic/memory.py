@@ -624,9 +624,9 @@ class Memory:
         """One dream: its report and what it changed. Raises NotFound."""
         return self._dreams().show(id)
 
-    def work_next(self) -> dict[str, Any] | None:
-        """The next question of a dream that waits for the agent; None if there is none."""
-        return self._orders().next()
+    def work_next(self, again: str | None = None) -> dict[str, Any] | None:
+        """The next question of a dream that waits for the agent, or `again` the one of this id; None if there is none."""
+        return self._orders().next(again)
 
     def work_submit(self, id: str, answer: Any) -> dict[str, Any]:
         """Answer a work order. Raises NotFound, Refused, BadInput."""
