@@ -66,6 +66,7 @@ from mnemic.vault.files import file_name
 from mnemic.vault.links import key_of
 
 if TYPE_CHECKING:
+    from mnemic.capture.portable import Portable
     from mnemic.context import ContextWindow
     from mnemic.context.inject import Beside, Sought
     from mnemic.context.orders import WindowOrders
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from mnemic.synthesis import Dream, Orders, Wiki
     from mnemic.synthesis import Judge as DreamJudge
     from mnemic.vault.state import Measure
+    from mnemic.vault.travel import Travel
 
 FRAME_CHARS = 9_000
 FOLDED = "it says the same as"
@@ -956,23 +958,36 @@ class Memory:
     # out and back
 
     def export(self, folder: str | Path) -> dict[str, Any]:
-        """Write all of this namespace into a new folder: Markdown, JSON lines and the ledger that proves it. It is as
-        confidential as the home. Raises Refused for a folder that is not empty."""
-        from mnemic.capture.portable import Portable
+        """Write all of this namespace into a new folder: Markdown, JSON lines, the vault's files and the ledger that proves it.
 
-        return Portable(self._store, self._ledger, self.clock).export(self.namespace, Path(folder))
+        It is as confidential as the home. `skipped`: what of the vault was left out. Raises Refused for a folder that is
+        not empty.
+        """
+        portable, travel = self._portable()
+        with self.vault.alone():
+            return {**portable.export(self.namespace, Path(folder)), "skipped": travel.skipped}
 
     def read_export(self, folder: str | Path, *, dry_run: bool = False) -> dict[str, Any]:
-        """Take back what `export` wrote, into a home that holds nothing yet: the same entries, rows and texts.
+        """Take back what `export` wrote, into a home that holds nothing yet: the same entries, rows, texts and files.
 
         Raises BadInput, Refused, and Damaged where a file is not what was exported.
         """
-        from mnemic.capture.portable import Portable
-
-        done = Portable(self._store, self._ledger, self.clock).read(self.namespace, Path(folder), dry_run=dry_run)
+        portable, _ = self._portable()
+        with self.vault.alone() as tick:
+            done = portable.read(self.namespace, Path(folder), dry_run=dry_run)
+            if done["stored"] and done["vault"]:
+                self.vault.look(tick)
         if done["stored"]:
             self._drain()
         return done
+
+    def _portable(self) -> tuple[Portable, Travel]:
+        from mnemic.capture.portable import Portable
+        from mnemic.vault.travel import Travel
+
+        parts = (self.vault, self._store, self.namespace)
+        travel = Travel(*parts, without=[self.settings.home], never=backups.NAMES)
+        return Portable(self._store, self._ledger, self.clock, travel), travel
 
     # use and age
 

@@ -331,7 +331,7 @@ def _wiki(memory: Memory, given: Row) -> Reply:
     if view == "section":
         return _wiki_section(memory, given)
     needed = {"list": view, "search": words, "category": words}.get(view, name)
-    if not needed.strip():
+    if not str(needed).strip():
         raise BadInput(f"wiki: view {view!r} needs {'words' if view in ('search', 'category') else 'article'!r}: give it")
     asked = (words,) if view in ("search", "category") else () if view == "list" else (name,)
     row = getattr(memory.wiki, VIEWS[view])(*asked)
