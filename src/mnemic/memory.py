@@ -537,7 +537,7 @@ class Memory:
         """
         before: list[dict[str, Any]] = []
         if not options.get("dry_run"):
-            done = self.tend()
+            done = self._tended(starting=False, dreaming=False)
             for name in ("decay", "rotate") if done["ran"] else ():
                 found = done[name].get(self.namespace, {})
                 moved = sum(count for tier, count in found.items() if name == "rotate" or tier != "active")
@@ -1095,31 +1095,42 @@ class Memory:
         return {"shrunk": not why, "reason": "; ".join(why) or None, "before": before, "bytes": self._store.sizes()}
 
     def tend(self, *, starting: bool = False) -> dict[str, Any]:
-        """Decay and rotation, if they are due and switched on; of many processes on one home, one does it.
+        """Decay, rotation and a dream, if they are due and switched on; of many processes on one home, one does it.
 
         For a timer, and for a server some time after its start (`starting`). Does not run by itself.
         """
+        return self._tended(starting, self.settings.dream.timer)
+
+    def _tended(self, starting: bool, dreaming: bool) -> dict[str, Any]:
         rotate, now = self.settings.rotate, to_ms(self.clock.now())
         turning = rotate.at_start if starting else rotate.timer
-        if not turning and not self.settings.decay.timer:
-            return {"ran": False, "reason": "both are switched off"}
+        if not turning and not self.settings.decay.timer and not dreaming:
+            return {"ran": False, "reason": "all are switched off"}
         if not self._store.take_lease("tend", self.ids.token(8), now, now + rotate.every_hours * 3_600_000):
             return {"ran": False, "reason": "it is not due, or another process does it"}
-        found: dict[str, Any] = {"ran": True, "reason": None, "decay": {}, "rotate": {}}
+        found: dict[str, Any] = {"ran": True, "reason": None, "decay": {}, "rotate": {}, "dream": {}}
         for name in self._store.namespaces():
             space = self if name == self.namespace else self.within(name)
             if self.settings.decay.timer:
                 found["decay"][name] = space.decay()["tiers"]
             if turning:
                 found["rotate"][name] = space._rotate()["moved"]
+        for name in self._store.namespaces() if dreaming else ():
+            space = self if name == self.namespace else self.within(name)
+            try:
+                found["dream"][name] = space.dream(judge=self.settings.dream.judge)["articles"]
+            except MnemicError as error:  # a page that somebody edits just now, a judge that is away: the next time comes
+                self._note_failure(error)
+                found["dream"][name] = {"failed": str(error)}
         return found
 
     def tending(self, **parts: Any) -> Tending:
         """The delayed start task and the timer, for what serves: `with memory.tending(): …`. Each can be switched off."""
-        rotate, decay = self.settings.rotate, self.settings.decay
+        rotate = self.settings.rotate
+        timer = rotate.timer or self.settings.decay.timer or self.settings.dream.timer
         return Tending(
             lambda starting: self.tend(starting=starting), start_seconds=rotate.start_seconds,
-            every_seconds=3_600 * rotate.every_hours, at_start=rotate.at_start, timer=rotate.timer or decay.timer,
+            every_seconds=3_600 * rotate.every_hours, at_start=rotate.at_start, timer=timer,
             failed=self._note_failure, **parts,
         )  # fmt: skip
 
