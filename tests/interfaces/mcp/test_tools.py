@@ -314,7 +314,8 @@ def test_the_wiki_is_read_piece_by_piece_in_a_frame(tmp_path: Path) -> None:
         assert "type: person" in shown(call(memory, "wiki", view="infobox", article="Ines"))[0].text
         assert shown(call(memory, "wiki", view="resolve", article="ines"))[0].text == "'ines' means Ines (by title)"
         assert "Ines\t" in shown(call(memory, "wiki", view="category", words="people"))[0].text
-        assert said(call(memory, "wiki", view="links")) == "wiki: view 'links' needs 'article': give it"
+        for view in ("links", "section"):
+            assert said(call(memory, "wiki", view=view)) == f"wiki: view {view!r} needs 'article': give it"
         assert said(call(memory, "wiki", view="contents", article="Quux")) == "no article is called 'Quux': see `wiki`"
 
 

@@ -328,11 +328,11 @@ def _new_card(memory: Memory, given: Row) -> Reply:
 
 def _wiki(memory: Memory, given: Row) -> Reply:
     view, words, name = given["view"], given.get("words", ""), given.get("article", "")
-    if view == "section":
-        return _wiki_section(memory, given)
     needed = {"list": view, "search": words, "category": words}.get(view, name)
     if not str(needed).strip():
         raise BadInput(f"wiki: view {view!r} needs {'words' if view in ('search', 'category') else 'article'!r}: give it")
+    if view == "section":
+        return _wiki_section(memory, given)
     asked = (words,) if view in ("search", "category") else () if view == "list" else (name,)
     row = getattr(memory.wiki, VIEWS[view])(*asked)
     begin, whole = pages.start("wiki", given), "\n".join(_wiki_lines(view, row))
@@ -340,13 +340,15 @@ def _wiki(memory: Memory, given: Row) -> Reply:
         why = "no article says that" if view == "search" else "nothing yet: a dream writes articles"
         return Reply({"total": 0, "reason": why})
     item = frames.Item(row.get("path") or "", whole[begin:], "", "", row.get("article") or "", f"wiki {view}")
-    data = {"total": row.get("total"), "more": row.get("more") or None}
+    more = row.get("more")
+    counts = more.values() if isinstance(more, dict) else (more,)
+    data = {"total": row.get("total"), "more": more if any(counts) else None}
     return _portion(memory, "wiki", given, begin, item, pages.budget(given), data)
 
 
 def _wiki_section(memory: Memory, given: Row) -> Reply:
     begin, left = pages.start("wiki", given), pages.budget(given)
-    row = memory.wiki.section(given.get("article", ""), given.get("anchor", "__lead__"), begin)
+    row = memory.wiki.section(given["article"], given.get("anchor", "__lead__"), begin)
     sources = dict(pages.prefix([(mark, path) for mark, path in row["sources"].items()], left // 2))
     data: Row = {"sources": sources, "more_sources": len(row["sources"]) - len(sources) or None}
     item = frames.Item(row["path"], row["text"], "", "", f"{row['article']}: {row['heading'] or 'lead'}", "wiki section")
@@ -359,7 +361,7 @@ def _wiki_section(memory: Memory, given: Row) -> Reply:
 def _wiki_lines(view: str, row: Row) -> Iterator[str]:
     if view == "list":
         for one in row["articles"]:
-            yield f"{one['title']}\t{one['type']}\t{one['sections']} sections{' (stub)' if one['stub'] else ''}"
+            yield f"{one['title']}\t{one['type']}\tsections: {one['sections']}{' (stub)' if one['stub'] else ''}"
     elif view == "search":
         for one in row["hits"]:
             yield f"{one['article']}\t{one['passage']['anchor']}\t{one['passage']['text']}"
