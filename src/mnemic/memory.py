@@ -66,6 +66,7 @@ from mnemic.vault.files import file_name
 from mnemic.vault.links import key_of
 
 if TYPE_CHECKING:
+    from mnemic.capture.portable import Portable
     from mnemic.context import ContextWindow
     from mnemic.context.inject import Beside, Sought
     from mnemic.context.orders import WindowOrders
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from mnemic.synthesis import Dream, Orders, Wiki
     from mnemic.synthesis import Judge as DreamJudge
     from mnemic.vault.state import Measure
+    from mnemic.vault.travel import Travel
 
 FRAME_CHARS = 9_000
 FOLDED = "it says the same as"
@@ -535,7 +537,7 @@ class Memory:
         """
         before: list[dict[str, Any]] = []
         if not options.get("dry_run"):
-            done = self.tend()
+            done = self._tended(starting=False, dreaming=False)
             for name in ("decay", "rotate") if done["ran"] else ():
                 found = done[name].get(self.namespace, {})
                 moved = sum(count for tier, count in found.items() if name == "rotate" or tier != "active")
@@ -624,9 +626,9 @@ class Memory:
         """One dream: its report and what it changed. Raises NotFound."""
         return self._dreams().show(id)
 
-    def work_next(self) -> dict[str, Any] | None:
-        """The next question of a dream that waits for the agent; None if there is none."""
-        return self._orders().next()
+    def work_next(self, again: str | None = None) -> dict[str, Any] | None:
+        """The next question of a dream that waits for the agent, or `again` the one of this id; None if there is none."""
+        return self._orders().next(again)
 
     def work_submit(self, id: str, answer: Any) -> dict[str, Any]:
         """Answer a work order. Raises NotFound, Refused, BadInput."""
@@ -956,23 +958,36 @@ class Memory:
     # out and back
 
     def export(self, folder: str | Path) -> dict[str, Any]:
-        """Write all of this namespace into a new folder: Markdown, JSON lines and the ledger that proves it. It is as
-        confidential as the home. Raises Refused for a folder that is not empty."""
-        from mnemic.capture.portable import Portable
+        """Write all of this namespace into a new folder: Markdown, JSON lines, the vault's files and the ledger that proves it.
 
-        return Portable(self._store, self._ledger, self.clock).export(self.namespace, Path(folder))
+        It is as confidential as the home. `skipped`: what of the vault was left out. Raises Refused for a folder that is
+        not empty.
+        """
+        portable, travel = self._portable()
+        with self.vault.alone():
+            return {**portable.export(self.namespace, Path(folder)), "skipped": travel.skipped}
 
     def read_export(self, folder: str | Path, *, dry_run: bool = False) -> dict[str, Any]:
-        """Take back what `export` wrote, into a home that holds nothing yet: the same entries, rows and texts.
+        """Take back what `export` wrote, into a home that holds nothing yet: the same entries, rows, texts and files.
 
         Raises BadInput, Refused, and Damaged where a file is not what was exported.
         """
-        from mnemic.capture.portable import Portable
-
-        done = Portable(self._store, self._ledger, self.clock).read(self.namespace, Path(folder), dry_run=dry_run)
+        portable, _ = self._portable()
+        with self.vault.alone() as tick:
+            done = portable.read(self.namespace, Path(folder), dry_run=dry_run)
+            if done["stored"] and done["vault"]:
+                self.vault.look(tick)
         if done["stored"]:
             self._drain()
         return done
+
+    def _portable(self) -> tuple[Portable, Travel]:
+        from mnemic.capture.portable import Portable
+        from mnemic.vault.travel import Travel
+
+        parts = (self.vault, self._store, self.namespace)
+        travel = Travel(*parts, without=[self.settings.home], never=backups.NAMES)
+        return Portable(self._store, self._ledger, self.clock, travel), travel
 
     # use and age
 
@@ -1080,31 +1095,42 @@ class Memory:
         return {"shrunk": not why, "reason": "; ".join(why) or None, "before": before, "bytes": self._store.sizes()}
 
     def tend(self, *, starting: bool = False) -> dict[str, Any]:
-        """Decay and rotation, if they are due and switched on; of many processes on one home, one does it.
+        """Decay, rotation and a dream, if they are due and switched on; of many processes on one home, one does it.
 
         For a timer, and for a server some time after its start (`starting`). Does not run by itself.
         """
+        return self._tended(starting, self.settings.dream.timer)
+
+    def _tended(self, starting: bool, dreaming: bool) -> dict[str, Any]:
         rotate, now = self.settings.rotate, to_ms(self.clock.now())
         turning = rotate.at_start if starting else rotate.timer
-        if not turning and not self.settings.decay.timer:
-            return {"ran": False, "reason": "both are switched off"}
+        if not turning and not self.settings.decay.timer and not dreaming:
+            return {"ran": False, "reason": "all are switched off"}
         if not self._store.take_lease("tend", self.ids.token(8), now, now + rotate.every_hours * 3_600_000):
             return {"ran": False, "reason": "it is not due, or another process does it"}
-        found: dict[str, Any] = {"ran": True, "reason": None, "decay": {}, "rotate": {}}
+        found: dict[str, Any] = {"ran": True, "reason": None, "decay": {}, "rotate": {}, "dream": {}}
         for name in self._store.namespaces():
             space = self if name == self.namespace else self.within(name)
             if self.settings.decay.timer:
                 found["decay"][name] = space.decay()["tiers"]
             if turning:
                 found["rotate"][name] = space._rotate()["moved"]
+        for name in self._store.namespaces() if dreaming else ():
+            space = self if name == self.namespace else self.within(name)
+            try:
+                found["dream"][name] = space.dream(judge=self.settings.dream.judge)["articles"]
+            except MnemicError as error:  # a page that somebody edits just now, a judge that is away: the next time comes
+                self._note_failure(error)
+                found["dream"][name] = {"failed": str(error)}
         return found
 
     def tending(self, **parts: Any) -> Tending:
         """The delayed start task and the timer, for what serves: `with memory.tending(): …`. Each can be switched off."""
-        rotate, decay = self.settings.rotate, self.settings.decay
+        rotate = self.settings.rotate
+        timer = rotate.timer or self.settings.decay.timer or self.settings.dream.timer
         return Tending(
             lambda starting: self.tend(starting=starting), start_seconds=rotate.start_seconds,
-            every_seconds=3_600 * rotate.every_hours, at_start=rotate.at_start, timer=rotate.timer or decay.timer,
+            every_seconds=3_600 * rotate.every_hours, at_start=rotate.at_start, timer=timer,
             failed=self._note_failure, **parts,
         )  # fmt: skip
 

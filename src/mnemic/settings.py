@@ -149,6 +149,16 @@ class RotateSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DreamSettings:
+    """`[dream]`: whether what serves lets conversations become articles."""
+
+    timer: bool = False
+    """Whether `Memory.tend` dreams too; `mnemic dream` always does."""
+    judge: str = "rules"
+    """Whom it asks: rules, endpoint or agent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VaultSettings:
     """`[vault]`: where the Markdown files are, and what may be done with git."""
 
@@ -181,6 +191,7 @@ class Settings:
     llm: LlmSettings = field(default_factory=LlmSettings)
     decay: DecaySettings = field(default_factory=DecaySettings)
     rotate: RotateSettings = field(default_factory=RotateSettings)
+    dream: DreamSettings = field(default_factory=DreamSettings)
     vault: VaultSettings = field(default_factory=VaultSettings)
 
 
@@ -207,11 +218,12 @@ def load(
         llm=_section(LlmSettings, parts.pop("llm", {}), "llm"),
         decay=_decay(parts.pop("decay", {})),
         rotate=_section(RotateSettings, parts.pop("rotate", {}), "rotate"),
+        dream=_section(DreamSettings, parts.pop("dream", {}), "dream"),
         vault=_section(VaultSettings, parts.pop("vault", {}), "vault"),
     )
     if parts:
         raise BadInput(f"mnemic.toml: unknown {sorted(parts)[0]!r}; known are namespace, embed, capture, recall,"
-                       " llm, decay, rotate, vault")
+                       " llm, decay, rotate, dream, vault")
     settings = replace(
         settings, embed=_from_environment(settings.embed, environ), llm=_llm_from_environment(settings.llm, environ)
     )
@@ -282,6 +294,8 @@ def _section(kind: type[T], values: Any, name: str) -> T:
             raise BadInput(f"mnemic.toml: {name}.{key} = {value!r} is not of the right kind ({known[key].type})")
     if name == "embed" and values.get("embedder", "hashing") not in get_args(EmbedderName):
         raise BadInput(f"mnemic.toml: embed.embedder {values['embedder']!r} is unknown: hashing, onnx or http")
+    if name == "dream" and values.get("judge", "rules") not in ("rules", "endpoint", "agent"):
+        raise BadInput(f"mnemic.toml: dream.judge {values['judge']!r} is unknown: rules, endpoint or agent")
     if name == "vault" and values.get("git", "own") not in ("own", "any", "off"):
         raise BadInput(f"mnemic.toml: vault.git {values['git']!r} is unknown: own, any or off")
     if name == "vault" and values.get("timezone", "UTC") != "UTC":

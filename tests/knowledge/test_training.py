@@ -95,3 +95,35 @@ def test_what_is_left_out_says_why(tmp_path: Path) -> None:
         assert made["examples"] == 0
         assert made["left"][0]["why_not"] == "0 of 5 successes"
         assert (tmp_path / "set.jsonl").read_text("utf-8") == ""
+
+
+def test_the_check_in_the_documentation_tells_an_adapter_whose_experiences_changed_and_one_of_another_history(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "training.md").read_text("utf-8")
+    check = page.partition("## 4.")[2].partition("```python\n")[2].partition("```")[0]
+    monkeypatch.setenv("MNEMIC_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MNEMIC_CONFIG", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+    kept = tmp_path / "adapter-412" / "mnemic.json"
+    kept.parent.mkdir()
+    with opened(tmp_path) as memory:
+        number = proven(memory)
+        for place in range(6):
+            memory.experiences.report(number, "success", attribution="experience", dedupe_key=f"k{place}", channel="user")
+        memory.export_training(tmp_path / "set.jsonl")
+    kept.write_bytes((tmp_path / "set.jsonl.manifest.json").read_bytes())
+    exec(check, {})
+    assert capsys.readouterr().out == ""
+    with opened(tmp_path) as memory:
+        memory.experiences.demote(number, reason="the proxy is gone", channel="user")
+    exec(check, {})
+    assert capsys.readouterr().out == f"{number} was revision 1 and live, is revision 1 and challenged\n"
+    with opened(tmp_path) as memory:
+        memory.forget(f"experiences/{number}", erase=True, reason="asked to")
+    exec(check, {})
+    assert capsys.readouterr().out == f"{number} is gone: train anew\n"
+    made = json.loads(kept.read_text("utf-8"))
+    kept.write_text(json.dumps({**made, "ledger_head": {**made["ledger_head"], "hash": "0" * 64}}))
+    with pytest.raises(AssertionError, match="another history"):
+        exec(check, {})

@@ -9,9 +9,10 @@ import pytest
 
 from mnemic import Memory
 from mnemic.clock import FixedClock
-from mnemic.errors import Conflict
+from mnemic.errors import BadInput, Conflict
 from mnemic.lifecycle import Tending
 from tests.lifecycle.test_rotation import NOON, shelves
+from tests.synthesis.homes import files, talk
 
 HOURS = 3_600
 
@@ -83,6 +84,39 @@ def test_a_home_is_rotated_and_its_tiers_are_told_while_something_serves(tmp_pat
         memory.tending(wait=Time(200, clock)).run()
         assert shelves(memory) == {"old": "cold", "new": "warm"}
         assert memory.decay()["moved"] == []
+
+
+def test_what_serves_dreams_too_where_that_is_switched_on(tmp_path: Path) -> None:
+    alone = "[dream]\ntimer = true\n[decay]\ntimer = false\n[rotate]\ntimer = false\nat_start = false\n[vault]\ngit = \"off\"\n"
+    for toml, dreams in (("", 0), (alone, 1)):
+        clock = FixedClock(NOON)
+        folder = tmp_path / str(dreams)
+        folder.mkdir()
+        with memory_of(folder, clock, toml) as memory:
+            talk(memory)
+            talk(memory.within("work"), "spring-1")
+            memory.tending(wait=Time(4, clock)).run()
+            assert memory.last_error is None
+            assert len(memory.dreams()) == len(memory.within("work").dreams()) == dreams
+            assert ("articles/Ines.md" in files(memory)) == bool(dreams)
+            clock.advance(seconds=7 * HOURS)
+            if dreams:
+                assert set(memory.tend()["dream"]) == {"default", "work"}
+
+
+def test_a_dream_that_fails_keeps_no_other_namespace_from_dreaming(tmp_path: Path) -> None:
+    toml = '[dream]\ntimer = true\njudge = "endpoint"\n'
+    with memory_of(tmp_path, FixedClock(NOON), toml) as memory:
+        talk(memory, "spring-1")
+        talk(memory.within("work"), "spring-1")
+        done = memory.tend()
+        assert {name: set(row) for name, row in done["dream"].items()} == {"default": {"failed"}, "work": {"failed"}}
+        assert memory.last_error
+
+
+def test_an_unknown_judge_of_the_timer_is_refused_when_the_home_is_opened(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"dream\.judge 'oracle' is unknown: rules, endpoint or agent"):
+        memory_of(tmp_path, FixedClock(NOON), '[dream]\njudge = "oracle"\n')
 
 
 def test_the_thread_ends_with_what_serves(tmp_path: Path) -> None:

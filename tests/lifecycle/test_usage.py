@@ -221,7 +221,7 @@ def test_tending_can_be_switched_off(tmp_path: Path, clock: FixedClock) -> None:
     off = "[decay]\ntimer = false\n[rotate]\ntimer = false\nby_hand = false\n"
     (tmp_path / "home" / "mnemic.toml").write_text(off)
     with opened(tmp_path, clock) as memory:
-        assert memory.tend() == {"ran": False, "reason": "both are switched off"}
+        assert memory.tend() == {"ran": False, "reason": "all are switched off"}
         assert memory.tend(starting=True)["ran"]
         with pytest.raises(Refused, match="by_hand"):
             memory.rotate()

@@ -58,7 +58,7 @@ def test_the_inspector_lists_and_calls_our_tools(tmp_path: Path) -> None:
         done = subprocess.run(command, env=environ(tmp_path), capture_output=True, text=True, timeout=60, check=True)
         return json.loads(done.stdout)
 
-    assert len(ask("--method", "tools/list")["tools"]) == 18
+    assert len(ask("--method", "tools/list")["tools"]) == 21
     stored = ask("--method", "tools/call", "--tool-name", "remember", "--tool-arg", "text=Ada likes trains")
     assert stored["structuredContent"]["status"] == "stored"
     found = ask("--method", "tools/call", "--tool-name", "recall", "--tool-arg", "query=trains")

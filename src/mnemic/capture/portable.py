@@ -3,11 +3,12 @@
     DIR/mnemic.json            what it is: version, namespace, head of the ledger, digests of the files below
         ledger.jsonl           every entry with payload and salt: the proof, and all that the state follows from
         texts.jsonl            every text, once, by its id
+        vault.jsonl, vault/…   the vault's files, and whose text each is
         state/TABLE.jsonl      the rows as they stand, for readers; an import makes them from the ledger
         markdown/…             each document that is not forgotten, under its path
 
 The same memory gives the same bytes. What comes back is the same memory: entries, rows, texts, and what was erased stays
-away. Vectors are made anew; ids of operations, and the files of a vault, do not travel.
+away. Vectors are made anew; ids of operations, and what a dream was before it, do not travel.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mnemic.capture.trees import document_nodes
 from mnemic.clock import Clock, iso, to_ms
@@ -35,17 +37,33 @@ from mnemic.text.tree import slug
 
 FORMAT, VERSION = "mnemic-export", 1
 MANIFEST = "mnemic.json"
-READ = ("ledger.jsonl", "texts.jsonl", "state/documents.jsonl")
-"""What an import reads."""
+READ = ("ledger.jsonl", "texts.jsonl", "state/documents.jsonl", "vault.jsonl")
+"""What an import reads; the last names the digests of what else it does."""
 SEGMENT_BYTES = 200
 """Of one segment of a path, as a file's name."""
+
+
+class Files(Protocol):
+    """What travels beside the store; the vault and this do not know each other."""
+
+    def write(self, folder: Path) -> int:
+        """Copy all into an export, with `vault.jsonl`; how many files."""
+        ...
+
+    def check(self, folder: Path) -> int:
+        """Raise what speaks against `placed`; how many files."""
+        ...
+
+    def placed(self, folder: Path) -> AbstractContextManager[None]:
+        """Put them where they belong; what fails inside takes them away again."""
+        ...
 
 
 class Portable:
     """Writes and reads such folders."""
 
-    def __init__(self, store: Store, ledger: Ledger, clock: Clock) -> None:
-        self._store, self._ledger, self._clock = store, ledger, clock
+    def __init__(self, store: Store, ledger: Ledger, clock: Clock, files: Files) -> None:
+        self._store, self._ledger, self._clock, self._files = store, ledger, clock, files
 
     # out
 
@@ -75,6 +93,7 @@ class Portable:
         for name in TRUTH:
             counts[name] = _write_lines(folder / "state" / f"{name}.jsonl", map(dict, self._store.rows(ns, name)))
         counts["markdown"] = self._write_markdown(ns, folder / "markdown")
+        counts["vault"] = self._files.write(folder)
         head = self._store.head(ns)
         manifest = {
             "format": FORMAT, "version": VERSION, "namespace": ns, "head": None if head is None else asdict(head),
@@ -115,7 +134,7 @@ class Portable:
     # back
 
     def read(self, ns: str, folder: Path, *, dry_run: bool = False) -> dict[str, Any]:
-        """Take such a folder in: `{"entries", "documents", "stored", "duplicate"}`, the last two counting entries.
+        """Take such a folder in: `{"entries", "documents", "vault", "stored", "duplicate"}`, the last two counting entries.
 
         Its entries keep their numbers and hashes, so it goes into a home that holds nothing yet, under the namespace that
         it was. In one transaction: killed, nothing has happened. Raises BadInput, Refused, and Damaged where a file is
@@ -126,7 +145,9 @@ class Portable:
         if manifest["namespace"] != ns:
             raise BadInput(f"this is an export of namespace {manifest['namespace']!r}: give --namespace with that name")
         head = Head(**manifest["head"]) if manifest["head"] else None
-        found = {"entries": head.seq if head else 0, "documents": manifest["counts"]["documents"], "stored": 0, "duplicate": 0}
+        counts = manifest["counts"]
+        found = {"entries": head.seq if head else 0, "documents": counts["documents"], "vault": counts.get("vault", 0),
+                 "stored": 0, "duplicate": 0}  # fmt: skip
         if head is None:
             return found
         known = self._store.event(ns, head.seq)
@@ -135,9 +156,11 @@ class Portable:
         if any(self._store.head(name) for name in self._store.namespaces()):
             raise Refused("this home holds something already, and an export keeps its numbers: give --home with a new folder")
         _check_files(folder, manifest)
+        self._files.check(folder)
         if dry_run:
             return found
-        last = self._adopt(ns, folder, manifest)
+        with self._files.placed(folder):
+            last = self._adopt(ns, folder, manifest)
         self._ledger.committed(ns, last)
         self._store.sweep()
         return {**found, "stored": last.seq}
@@ -215,7 +238,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
 
 
 def _check_files(folder: Path, manifest: Mapping[str, Any]) -> None:
-    for name in READ:
+    for name in READ if READ[-1] in manifest["files"] or (folder / READ[-1]).exists() else READ[:-1]:
         if not (folder / name).is_file() or _sha256(folder / name) != manifest["files"].get(name):
             raise Damaged(f"{name} is not what was exported: nothing was taken in; export again")
 

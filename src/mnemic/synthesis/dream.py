@@ -191,7 +191,7 @@ class Dream:
             written = self._pages.written(token_of(number))
         except NotFound:
             raise Refused(
-                f"dream {number} cannot be undone: what stood before it was erased with what was erased since"
+                f"dream {number} cannot be undone: what stood before it is not kept, because of an erasure or an import since"
             ) from None
         back = {path: (after, before) for path, (before, after) in written.items()}
         undone: list[int] = []

@@ -65,12 +65,12 @@ class Orders:
                 attempts = row["attempts"] + 1
                 row |= {"state": "open" if attempts < ATTEMPTS else "refused", "answer": None, "until": 0, "attempts": attempts}
 
-    def next(self) -> dict[str, Any] | None:
-        """The next order, lent for half an hour; None if there is none."""
+    def next(self, again: str | None = None) -> dict[str, Any] | None:
+        """The next order, lent for half an hour; None if there is none. `again`: that one, if it still is to be answered."""
         now = self._now()
         with self._open() as book:
             for key, row in book["orders"].items():
-                if row["state"] == "open" and row["until"] <= now:
+                if row["state"] == "open" and (key == again if again else row["until"] <= now):
                     row["until"] = now + LENT_MS
                     return {
                         "id": key,

@@ -39,7 +39,7 @@ def pack(
     skipped: dict[str, str] = {}
     if root.is_dir():
         archive.writestr(_info(f"{name}/", os.stat(root)), b"")
-    for path, entry in _below(root, "", skipped, without, never):
+    for path, entry in below(root, "", skipped, without, never):
         try:
             seen = entry.stat(follow_symlinks=False)
             if entry.is_dir(follow_symlinks=False):
@@ -55,9 +55,10 @@ def pack(
     return skipped
 
 
-def _below(
+def below(
     root: Path, folder: str, skipped: dict[str, str], without: Collection[Path], never: Collection[str]
 ) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """All below a folder of `root`, by path from there, in order; why something was left out goes into `skipped`."""
     try:
         with os.scandir(root / folder) as found:
             entries = sorted(found, key=lambda entry: entry.name)
@@ -77,7 +78,7 @@ def _below(
             continue
         yield path, entry
         if entry.is_dir(follow_symlinks=False):
-            yield from _below(root, path, skipped, without, never)
+            yield from below(root, path, skipped, without, never)
 
 
 def _add(archive: zipfile.ZipFile, name: str, file: str) -> None:

@@ -33,10 +33,11 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
                           "complexity": {"tokens": 9000, "steps": 8, "had_failure": True}},
     "report": {"id": "ID", "outcome": "success"}, "revise": {"id": "ID", "reason": "wrong", "gist": "Build twice"},
     "touch": {"path": "/notes/ada-prefers-the-window-seat"}, "new_card": {"title": "Ada", "type": "contact"},
-    "cards": {}, "card": {"path": "Ada"}, "status": {}, "forget": {"path": "/notes", "reason": "done"},
+    "cards": {}, "card": {"path": "Ada"}, "wiki": {"view": "list"}, "work_next": {"of": "dream"},
+    "work_submit": {"of": "dream", "id": "0", "answer": {}}, "status": {}, "forget": {"path": "/notes", "reason": "done"},
 }  # fmt: skip
-REFUSED = {"revise"}
-"""A candidate is not challenged yet, which is a rule of memory."""
+REFUSED = {"revise", "work_submit"}
+"""A candidate is not challenged yet, which is a rule of memory; and no order waits."""
 
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
     "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}}  # fmt: skip

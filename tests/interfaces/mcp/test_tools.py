@@ -20,6 +20,7 @@ from mnemic.models.document import Turn
 from mnemic.text.frame import parse, strip
 from mnemic.text.tokens import estimate
 from tests.interfaces.mcp.clients import call, data, home, said, within
+from tests.synthesis.homes import files, honest, opened, say, talk
 
 LESSON = {
     "kind": "positive", "family": "site-deploy", "gist": "Build assets before the upload",
@@ -29,7 +30,8 @@ LESSON = {
 }  # fmt: skip
 NAMES = {
     "remember", "recall", "open", "browse", "diary", "diary_entries", "extract", "profile", "recall_experience",
-    "record_experience", "report", "revise", "touch", "forget", "cards", "card", "new_card", "status",
+    "record_experience", "report", "revise", "touch", "forget", "cards", "card", "new_card", "wiki", "work_next",
+    "work_submit", "status",
 }  # fmt: skip
 
 
@@ -60,7 +62,7 @@ def test_the_tools_have_their_names_and_all_four_hints(memory: Memory) -> None:
 
 def test_a_tool_that_says_that_it_only_reads_leaves_no_entry_in_the_ledger(memory: Memory) -> None:
     memory.cards.new("Ada", "contact")
-    needed = {"query": "Ada", "situation": "deploy", "path": "Ada"}
+    needed = {"query": "Ada", "situation": "deploy", "path": "Ada", "view": "list"}
     before = len(memory.ledger(limit=100))
     for tool in TOOLS:
         if tool.reads:
@@ -81,6 +83,11 @@ def test_a_tool_that_says_that_it_only_reads_leaves_no_entry_in_the_ledger(memor
         ("hide outdated memory, asks to forget", "forget"),
         ("who is the user identity preferences", "profile"),
         ("list folder tree of what is stored", "browse"),
+        ("wiki article about a person", "wiki"),
+        ("table of contents, section with sources", "wiki"),
+        ("encyclopedia of topics from past conversations", "wiki"),
+        ("take the next work order of the dream", "work_next"),
+        ("hand in the answer to a work order", "work_submit"),
     ],
 )
 def test_a_search_over_names_and_descriptions_finds_the_tool(words: str, tool: str) -> None:
@@ -288,6 +295,95 @@ def test_cards_are_made_listed_and_read(memory: Memory) -> None:
     assert made["path"] == "cards/people/Ada Lovelace.md"
     assert [item.title for item in shown(call(memory, "cards", type="contact"))] == ["Ada Lovelace"]
     assert "Likes trains." in shown(call(memory, "card", path="Ada Lovelace"))[0].text
+
+
+def test_the_wiki_is_read_piece_by_piece_in_a_frame(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        talk(memory)
+        memory.dream()
+        listed = call(memory, "wiki", view="list")
+        assert "Ines\tperson\t" in shown(listed)[0].text
+        (contents,) = shown(call(memory, "wiki", view="contents", article="ines"))
+        assert contents.path == "articles/Ines.md" and "arts\tArts\t" in contents.text
+        section = call(memory, "wiki", view="section", article="Ines", anchor="arts")
+        assert "painted the harbour" in shown(section)[0].text
+        for path in data(section)["sources"].values():
+            assert memory.show(path, touch=False)["path"] == path
+        assert "Sourdough" in shown(call(memory, "wiki", view="search", words="sourdough starter"))[0].text
+        assert "backlinks: " in shown(call(memory, "wiki", view="links", article="Ines"))[0].text
+        assert "type: person" in shown(call(memory, "wiki", view="infobox", article="Ines"))[0].text
+        assert shown(call(memory, "wiki", view="resolve", article="ines"))[0].text == "'ines' means Ines (by title)"
+        assert "Ines\t" in shown(call(memory, "wiki", view="category", words="people"))[0].text
+        for view in ("links", "section"):
+            assert said(call(memory, "wiki", view=view)) == f"wiki: view {view!r} needs 'article': give it"
+        assert said(call(memory, "wiki", view="contents", article="Quux")) == "no article is called 'Quux': see `wiki`"
+
+
+def test_the_pages_of_an_article_s_section_together_are_the_section(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        talk(memory)
+        memory.dream()
+        whole, cursor, parts = memory.wiki.section("Ines", "arts")["text"], None, list[str]()
+        while not parts or cursor:
+            page = call(memory, "wiki", view="section", article="Ines", anchor="arts", max_tokens=260, cursor=cursor)
+            assert estimate(said(page), "cjk1") <= 260
+            parts.append(shown(page)[0].text)
+            cursor = data(page).get("next")
+        assert len(parts) > 1
+        assert "".join(parts) == whole
+
+
+def test_an_agent_answers_the_questions_of_a_dream_over_its_tools(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        talk(memory)
+        for _ in range(10):
+            if not memory.dream(judge="agent")["waiting"]:
+                break
+            while "id" in (order := data(call(memory, "work_next", of="dream"))):
+                prompt, cursor = order["memory"], order.get("next")
+                while cursor:
+                    page = data(call(memory, "work_next", of="dream", id=order["id"], cursor=cursor))
+                    prompt, cursor = f"{prompt}\n{page['memory']}", page.get("next")
+                done = call(memory, "work_submit", of="dream", id=order["id"], answer=honest(order["stage"], prompt))
+                assert data(done)["status"] == "stored"
+        assert "articles/Ines.md" in files(memory)
+        assert data(call(memory, "work_next", of="dream"))["reason"] == "no question waits"
+        again = call(memory, "work_submit", of="dream", id="0", answer={})
+        assert said(again) == "no work order '0': see `work_next`"
+
+
+def test_an_order_that_is_longer_than_an_answer_is_read_on_by_its_id(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        say(memory, "long", *[("user", "Ines", f"Turn {number} is about the harbour. {'wave ' * 60}") for number in range(12)])
+        memory.dream(judge="agent")
+        order = call(memory, "work_next", of="dream", max_tokens=600)
+        assert estimate(said(order), "cjk1") <= 600
+        items, cursor = shown(order), data(order)["next"]
+        while cursor:
+            page = call(memory, "work_next", of="dream", id=data(order)["id"], cursor=cursor, max_tokens=600)
+            items, cursor = items + shown(page), data(page).get("next")
+        assert [item.path for item in items] == [f"turn/{number}" for number in range(data(order)["items"])]
+        assert call(memory, "work_next", of="dream", cursor=data(order)["next"]).is_error
+
+
+def test_an_agent_summarises_for_the_window_over_its_tools(memory: Memory) -> None:
+    filler = "It goes on about the river and its stones. " * 12
+    said_so_far: list[dict[str, Any]] = [{"role": "user", "content": "We decided: the store is Postgres."}]
+    for number in range(6):
+        said_so_far += [{"role": "assistant", "content": f"Answer {number}. {filler}"},
+                        {"role": "user", "content": f"Question {number}? {filler}"}]  # fmt: skip
+    memory.window("s", window=1500, retrieve=False, judge="agent").prepare(said_so_far)
+    order = call(memory, "work_next", of="window", max_tokens=8_000)
+    assert data(order)["stage"] == "window" and shown(order)[0].path == "1/user"
+    lines = [{"kind": "decision", "place": "1/user", "text": "The store is Postgres."}]
+    done = call(memory, "work_submit", of="window", id=data(order)["id"], answer={"lines": lines})
+    assert (data(done)["status"], data(done)["lines"]) == ("stored", 1)
+    again = call(memory, "work_submit", of="window", id=data(order)["id"], answer={"lines": lines})
+    assert "see `work_next`" in said(again)
+
+
+def test_a_wiki_without_articles_says_so(memory: Memory) -> None:
+    assert data(call(memory, "wiki", view="list")) == {"total": 0, "reason": "nothing yet: a dream writes articles"}
 
 
 def test_what_another_namespace_holds_is_never_shown(memory: Memory) -> None:

@@ -6,10 +6,11 @@ words in which somebody would look for it. Text out of memory always stands in i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from mnemic.errors import BadInput
 from mnemic.interfaces.mcp import pages
 from mnemic.interfaces.mcp.schema import Schema, flag, listing, number, numbers, record, share, text, texts
 from mnemic.text import frame as frames
@@ -322,6 +323,89 @@ def _new_card(memory: Memory, given: Row) -> Reply:
     return Reply(done)
 
 
+# the wiki, and work for whoever judges
+
+
+def _wiki(memory: Memory, given: Row) -> Reply:
+    view, words, name = given["view"], given.get("words", ""), given.get("article", "")
+    needed = {"list": view, "search": words, "category": words}.get(view, name)
+    if not str(needed).strip():
+        raise BadInput(f"wiki: view {view!r} needs {'words' if view in ('search', 'category') else 'article'!r}: give it")
+    if view == "section":
+        return _wiki_section(memory, given)
+    asked = (words,) if view in ("search", "category") else () if view == "list" else (name,)
+    row = getattr(memory.wiki, VIEWS[view])(*asked)
+    begin, whole = pages.start("wiki", given), "\n".join(_wiki_lines(view, row))
+    if not whole:
+        why = "no article says that" if view == "search" else "nothing yet: a dream writes articles"
+        return Reply({"total": 0, "reason": why})
+    item = frames.Item(row.get("path") or "", whole[begin:], "", "", row.get("article") or "", f"wiki {view}")
+    more = row.get("more")
+    counts = more.values() if isinstance(more, dict) else (more,)
+    data = {"total": row.get("total"), "more": more if any(counts) else None}
+    return _portion(memory, "wiki", given, begin, item, pages.budget(given), data)
+
+
+def _wiki_section(memory: Memory, given: Row) -> Reply:
+    begin, left = pages.start("wiki", given), pages.budget(given)
+    row = memory.wiki.section(given["article"], given.get("anchor", "__lead__"), begin)
+    sources = dict(pages.prefix([(mark, path) for mark, path in row["sources"].items()], left // 2))
+    data: Row = {"sources": sources, "more_sources": len(row["sources"]) - len(sources) or None}
+    item = frames.Item(row["path"], row["text"], "", "", f"{row['article']}: {row['heading'] or 'lead'}", "wiki section")
+    size = pages.room(item, left - pages.cost_of_data(without_nulls(data)))
+    place = begin + size if size < len(row["text"]) else row["next"]
+    following = None if place is None else pages.after("wiki", given, place)
+    return Reply({**data, "next": following}, _framed(memory, [replace(item, text=row["text"][:size])]))
+
+
+def _wiki_lines(view: str, row: Row) -> Iterator[str]:
+    if view == "list":
+        for one in row["articles"]:
+            yield f"{one['title']}\t{one['type']}\tsections: {one['sections']}{' (stub)' if one['stub'] else ''}"
+    elif view == "search":
+        for one in row["hits"]:
+            yield f"{one['article']}\t{one['passage']['anchor']}\t{one['passage']['text']}"
+        yield from row["others"]
+    elif view == "contents":
+        yield row["lead"]
+        for one in row["sections"]:
+            yield f"{one['anchor']}\t{one['heading']}\t{one['words']} words"
+    elif view == "links":
+        for name in ("links", "backlinks"):
+            yield f"{name}: {', '.join(row[name]) or 'none'}"
+    elif view == "infobox":
+        for name, value in row["infobox"].items():
+            yield f"{name}: {value}"
+    elif view == "category":
+        for one in row["articles"]:
+            yield f"{one['article']}\t{one['lead']}"
+    elif row["article"] is None:
+        yield f"{row['name']!r} means no article; near: {', '.join(row['near']) or 'none'}"
+    else:
+        yield f"{row['name']!r} means {row['article']} (by {row['how']})"
+
+
+def _work_next(memory: Memory, given: Row) -> Reply:
+    begin, again = pages.start("work_next", given), given.get("id")
+    order = memory.window_work_next() if given["of"] == "window" else memory.work_next(again)
+    if order is None:
+        return Reply({"id": None, "reason": "no question waits"})
+    if again not in (None, order["id"]):
+        raise BadInput(f"work order {again!r} waits no more: call work_next without an id")
+    heading, _, frame = order["input"].partition("<memory-recall")
+    items = frames.parse("<memory-recall" + frame)
+    data = {name: order[name] for name in ("id", "stage", "question", "schema", "expires_at", "left")} | {"items": len(items)}
+    shown, count = pages.fitting(items[begin:], pages.budget(given) - pages.cost_of_data(data) - pages.cost_of_data(heading))
+    asked, place = {"of": given["of"], "id": order["id"]}, begin + count
+    following = pages.after("work_next", asked, place) if place < len(items) else None
+    return Reply({**data, "next": following}, _framed(memory, shown, heading.strip() or None))
+
+
+def _work_submit(memory: Memory, given: Row) -> Reply:
+    submit = memory.window_work_submit if given["of"] == "window" else memory.work_submit
+    return Reply(submit(given["id"], given["answer"]))
+
+
 def _status(memory: Memory, given: Row) -> Reply:
     row = memory.status()
     return Reply({**row, "extraction_due": memory.diary.due(), "bytes": sum(row["bytes"].values())})
@@ -330,6 +414,10 @@ def _status(memory: Memory, given: Row) -> Reply:
 DONE = record(extra=True, required=("status",), status=text("stored, duplicate, queued, nothing, rejected, …"))
 DIARY_KINDS = ("said", "delegated", "promised", "happened", "preference", "other")
 MODES = ("heartbeat", "normal", "deep", "creative")
+VIEWS = {"list": "list", "search": "search", "resolve": "resolve", "contents": "toc", "section": "section", "links": "links",
+         "infobox": "infobox", "category": "category"}  # fmt: skip
+"""Of the wiki, and the method that gives each."""
+WORK = ("dream", "window")
 
 TOOLS = (
     Tool(
@@ -508,6 +596,38 @@ TOOLS = (
             required=("title", "type"), title=text("The name.", most=200),
             type=text("contact, project, crm, lead, personal, note, or one of your own.", most=60),
             description=text("One line.", most=500), tags=texts("Tags."), body=text("Its text, as Markdown.", most=MOST_CHARS),
+        ),
+    ),
+    Tool(
+        name="wiki", title="Read the wiki", reads=True, output=record(extra=True), call=_wiki,
+        about="Read the wiki: encyclopedia articles about people, projects and topics that were written from past conversations,"
+              " every sentence cited with the turn that says it. List or search articles, see an article's table of contents,"
+              " read one section with its sources, follow links and backlinks, an infobox, a category, or what a name means.",
+        schema=record(
+            required=("view",), view=text("What of it; most are of one article.", choices=tuple(VIEWS)),
+            article=text("Its title, an alias or its file; for resolve any name.", most=2_000),
+            words=text("The words to search for, or the category.", most=2_000),
+            anchor=text("Of a section, as contents shows it; the lead if not given.", most=500),
+            max_tokens=MAX_TOKENS, cursor=CURSOR,
+        ),
+    ),
+    Tool(
+        name="work_next", title="Take a work order", output=record(extra=True), call=_work_next,
+        about="Take the next question that waits for your judgement, so that no second model is needed: of a dream, which makes"
+              " wiki articles out of conversations (cut into topics, name subjects, draft a section), or of the window, which"
+              " summarises older messages. Answer it with `work_submit`; a dream's order is lent to you for half an hour.",
+        schema=record(
+            required=("of",), of=text("Whose work.", choices=WORK),
+            id=text("With a cursor: of the order whose next page is wanted.", most=200), max_tokens=MAX_TOKENS, cursor=CURSOR,
+        ),
+    ),
+    Tool(
+        name="work_submit", title="Answer a work order", output=DONE, call=_work_submit,
+        about="Hand in the answer to a work order that `work_next` gave, as an object of the order's schema. It is checked like"
+              " anybody's; the next dream goes on with it.",
+        schema=record(
+            required=("of", "id", "answer"), of=text("Whose work.", choices=WORK), id=text("Of the order.", most=200),
+            answer=record("What the order's schema asks for.", extra=True),
         ),
     ),
     Tool(
