@@ -584,9 +584,13 @@ class Memory:
 
     # the ledger
 
-    def ledger(self, *, limit: int = 50, after: int = 0) -> list[dict[str, Any]]:
-        """The latest entries, newest first; with `after`, those that follow it, in order."""
-        events = self._store.events(self.namespace, after=after, limit=limit, newest=not after)
+    def ledger(self, *, limit: int = 50, after: int = 0, before: int | None = None) -> list[dict[str, Any]]:
+        """The latest entries, newest first; with `before`, those that precede it; with `after`, those that follow, in order."""
+        if before is not None:
+            start = max(after, before - 1 - limit, 0)
+            events = self._store.events(self.namespace, after=start, limit=max(0, before - 1 - start))[::-1]
+        else:
+            events = self._store.events(self.namespace, after=after, limit=limit, newest=not after)
         return [shown(event) for event in events]
 
     def ledger_entry(self, seq: int) -> dict[str, Any]:

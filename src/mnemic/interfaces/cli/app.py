@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.errors import BadInput, MnemicError
-from mnemic.interfaces.cli import agents, daily, experience, lifecycle, render, semantic, vault, window
+from mnemic.interfaces.cli import agents, daily, experience, lifecycle, render, semantic, serve, vault, window
 from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, milliseconds, moment, opened, read, stdin
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ vault.register(app)
 daily.register(app)
 window.register(app)
 agents.register(app)
+serve.register(app)
 
 
 @app.callback()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from mnemic import failures
 from mnemic.clock import SystemClock, to_ms
+from mnemic.interfaces import service
 from mnemic.settings import home_folder, hook_seconds
 
 if TYPE_CHECKING:
@@ -44,9 +45,9 @@ def main(event: str, home: str | None = None, namespace: str | None = None) -> N
         print(f"mnemic: hook {event!r} is unknown: use {', '.join(SECONDS)}", file=sys.stderr)
         sys.exit(1)
     # Resolved before the thread starts: when its time is up, nothing may have to be imported or asked any more.
-    folder = home_folder(os.environ, home)
+    folder, seconds = home_folder(os.environ, home), hook_seconds(os.environ) or SECONDS[name]
     answer: dict[str, Any] = {}
-    done = _within(hook_seconds(os.environ) or SECONDS[name], lambda: answer.update(handle(name, _given(), home, namespace)))
+    done = _within(seconds, lambda: answer.update(_answered(name, _given(), home, namespace, seconds)))
     if done is None:
         failures.clear(folder, name)
     else:
@@ -55,6 +56,17 @@ def main(event: str, home: str | None = None, namespace: str | None = None) -> N
     sys.stdout.flush()
     # Not sys.exit: a thread whose time is up may hold what an orderly end would wait for.
     os._exit(0)
+
+
+def _answered(event: str, given: Given, home: str | None, namespace: str | None, seconds: float) -> dict[str, Any]:
+    """From the service of this home if one runs, which is open already; else from the home itself."""
+    try:
+        note = service.running(home_folder(os.environ, home))
+        if (namespace or os.environ.get("MNEMIC_NAMESPACE") or note.unnamed) == note.namespace:
+            return service.post(note, f"/api/v1/hooks/{event}", json.dumps(given).encode(), seconds / 2)
+    except service.Unanswered:
+        pass
+    return handle(event, given, home, namespace)
 
 
 def _given() -> dict[str, Any]:
@@ -89,11 +101,16 @@ def handle(event: str, given: Given, home: str | None = None, namespace: str | N
     from mnemic.memory import Memory
 
     with Memory.open(home, namespace=namespace) as memory:
-        if event == "session-start":
-            return _added(event, given, started(memory, given))
-        if event == "prompt":
-            return _added(event, given, prompted(memory, given))
-        captured(memory, given, event)
+        return answer(memory, event, given)
+
+
+def answer(memory: Memory, event: str, given: Given) -> dict[str, Any]:
+    """What a host is answered, of an open home."""
+    if event == "session-start":
+        return _added(event, given, started(memory, given))
+    if event == "prompt":
+        return _added(event, given, prompted(memory, given)) if str(given.get("prompt") or "").strip() else {}
+    captured(memory, given, event)
     return {}
 
 
