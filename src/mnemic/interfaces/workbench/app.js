@@ -138,8 +138,8 @@ function signIn() {
   if (signing) return;
   signing = true;
   const box = dialog("Sign in", [
-    h("p", {}, "`mnemic serve` has written a token into a file that only you can read, and said where: by default ", h("code", {}, "~/.mnemic/serve.token"), "."),
-    field("Token", h("input", { name: "token", type: "password", required: true, autocomplete: "current-password", autofocus: true })),
+    h("p", {}, h("code", {}, "mnemic serve"), " has written a token into a file that only you can read, and said where: by default ", h("code", {}, "~/.mnemic/serve.token"), "."),
+    field("Token", h("input", { name: "token", type: "password", required: true, autocomplete: "off", autofocus: true })),
     h("label", { class: "check" }, h("input", { type: "checkbox", name: "keep" }), "keep it in this browser"),
   ], async (given) => {
     sessionStorage.setItem(KEY, given.token.trim());
@@ -223,11 +223,11 @@ async function recallPage(given, main) {
     answer.degraded.map((why) => h("div", { class: "note" }, why)),
     (answer.why_not || []).map((one) => h("div", { class: "note" }, h("b", {}, one.path), ` fell at ${one.stage}: ${one.detail}`, Object.keys(one.signals).length ? signals(one.signals, largest) : null)),
     answer.hits.length ? null : empty("Nothing was recalled", hint(answer.reason || ""), hint("Not recorded is not the same as never happened. Try mode deep, which also asks what has faded, or fewer filters.")),
-    answer.hits.map((hit) => hitCard(hit, largest)));
+    answer.hits.map((hit, place) => hitCard(hit, largest, place === 0)));
 }
 
-function hitCard(hit, largest) {
-  const more = h("details", {}, h("summary", {}, "Why this hit"), signals(hit.signals, largest), hit.signals.gate < 1 ? h("p", { class: "small soft" }, `a gate took it down to × ${hit.signals.gate.toFixed(2)}`) : null);
+function hitCard(hit, largest, first) {
+  const more = h("details", { open: first }, h("summary", {}, "Why this hit"), signals(hit.signals, largest), hit.signals.gate < 1 ? h("p", { class: "small soft" }, `a gate took it down to × ${hit.signals.gate.toFixed(2)}`) : null);
   return h("article", { class: "card", "data-item": true, tabindex: "0", onkeydown: (event) => { if (event.key === "Enter" && event.target === event.currentTarget) location.hash = `#/tree?${query({ path: hit.path })}`; } },
     h("header", {}, h("h3", {}, hit.title || hit.path), chip(hit.kind), hit.tier !== "active" ? chip(hit.tier, "warn") : null, hit.origin !== "user" ? chip(hit.origin, "warn") : null,
       h("span", { class: "push row" }, stack(hit.signals), h("span", { class: "num small soft", title: "score" }, hit.score.toFixed(2)))),
@@ -363,8 +363,8 @@ const addFact = () => human("State a fact", "It replaces what stood under the sa
 
 async function factsPart(given, body) {
   const list = listing("/facts", { status: given.status, category: given.category, as_of: given.as_of, everything: given.everything }, ["Key", "Value", "Status", "Trust", "Said"], (fact) =>
-    h("tr", opens(() => factSheet(fact.id)), h("td", {}, h("code", {}, fact.key), " ", fact.locked ? h("span", { title: "locked" }, "🔒") : null, h("div", { class: "small soft" }, fact.category)), h("td", {}, fact.value),
-      h("td", {}, statusChip(fact.status), fact.due ? chip("due", "warn") : null), h("td", {}, trust(fact.trust), h("span", { class: "small soft" }, `${fact.sources.length} sources`)), h("td", { class: "small soft" }, when(fact.affirmed_at))),
+    h("tr", opens(() => factSheet(fact.id)), h("td", {}, h("code", {}, fact.key), " ", fact.locked ? chip("locked", "good") : null, h("div", { class: "small soft" }, fact.category)), h("td", {}, fact.value),
+      h("td", {}, statusChip(fact.status), fact.due ? chip("due", "warn") : null), h("td", {}, trust(fact.trust), h("div", { class: "small soft" }, fact.sources.length ? `${fact.sources.length} source${fact.sources.length > 1 ? "s" : ""}` : "stated")), h("td", { class: "small soft" }, when(fact.affirmed_at))),
     given.status || given.category || given.as_of ? empty("No fact fits", hint("Take a filter away."))
       : empty("Nothing is known about the user yet", hint("Write diary entries, then let your agent draw facts from them with ", h("code", {}, "extract"), ", or state one yourself."), h("button", { onclick: addFact }, "State a fact…")));
   put(body, filters("diary", { ...given, tab: "facts" }, [
@@ -548,7 +548,7 @@ async function show() {
   const mine = ++turn;
   const [name, given] = place();
   document.title = `${PAGES[name][0]} · mnemic`;
-  document.querySelectorAll("nav a").forEach((one) => { if (one.dataset.page === name) one.setAttribute("aria-current", "page"); else one.removeAttribute("aria-current"); });
+  document.querySelectorAll("nav a").forEach((one) => { if (one.dataset.page === name) { one.setAttribute("aria-current", "page"); one.scrollIntoView({ block: "nearest", inline: "nearest" }); } else one.removeAttribute("aria-current"); });
   if (!token()) { put($("main"), empty("Sign in to see your memory", h("button", { class: "first", onclick: signIn }, "Sign in"))); signIn(); return; }
   const main = h("div", {});
   const began = $("main").firstChild === null;
@@ -612,6 +612,6 @@ put($("top"), h("div", { class: "bar" },
   h("button", { class: "quiet push", onclick: remember, title: "Remember (n)", "aria-label": "Remember" }, "+"),
   h("button", { class: "quiet", onclick: () => theme(true), title: "Dark or light (x)", "aria-label": "Dark or light" }, "◐"),
   h("button", { class: "quiet", onclick: keys, title: "Keys (?)", "aria-label": "Keys" }, "?"),
-  h("button", { class: "quiet", onclick: signOut, title: "Sign out", "aria-label": "Sign out" }, "⏻")));
+  h("button", { class: "quiet", onclick: signOut, title: "Sign out" }, "Sign out")));
 addEventListener("hashchange", () => { closeSheets(); scrollTo(0, 0); show(); });
 show();
