@@ -349,6 +349,8 @@ class Memory:
                 folder = "/".join(parts[:end])
                 if level < end - 1 <= level + depth and folder.startswith(base):
                     rows.setdefault(folder, {"path": folder, "kind": "folder", "title": parts[end - 1]})
+            if document.path.count("/") > level + depth:
+                continue  # its nodes lie deeper still
             for item in self._store.nodes(ns, document.id, document.shelf):
                 inside = item.path == base or item.path.startswith(base + "/")
                 if inside and item.path.count("/") <= level + depth:

@@ -66,8 +66,8 @@ def test_an_answer_is_read_to_its_end() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [b"", b"HTTP/1.1 401 Unauthorized\r\n\r\n{}", b"HTTP/1.1 200 OK\r\n\r\n{", b"HTTP/1.1 200 OK\r\n\r\n[]", b"SSH-2.0-x\r\n",
-             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"],
+    "said", [b"", b"HTTP/1.1 401 Unauthorized\r\n\r\n{}", b"HTTP/1.1 200 OK\r\n\r\n{", b"HTTP/1.1 200 OK\r\n\r\n[]",
+             b"SSH-2.0-x\r\n", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"],
 )  # fmt: skip
 def test_an_answer_of_no_use_is_none(said: bytes) -> None:
     note, end = answering(said)

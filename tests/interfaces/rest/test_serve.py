@@ -85,9 +85,11 @@ def test_mcp_answers_behind_the_token(tmp_path: Path) -> None:
 
         async def names() -> set[str]:
             kept = {"authorization": headers["authorization"]}
-            async with create_mcp_http_client(headers=kept) as line:
-                async with Client(streamable_http_client(f"{url}/mcp", http_client=line)) as client:
-                    return {tool.name for tool in (await client.list_tools()).tools}
+            async with (
+                create_mcp_http_client(headers=kept) as line,
+                Client(streamable_http_client(f"{url}/mcp", http_client=line)) as client,
+            ):
+                return {tool.name for tool in (await client.list_tools()).tools}
 
         assert {"remember", "recall", "profile"} <= anyio.run(names)
 
@@ -106,8 +108,8 @@ def test_a_token_is_made_once_and_read_after(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("text", "mode", "words"), [
-    ("0123456789abcdef", 0o644, "chmod 600"), ("short", 0o600, "no good"), ("", 0o600, "no good"), ("a b c d e f g h i j", 0o600, "no good"),
-    ("žžžžžžžžžžžžžžžžžž", 0o600, "cannot be read"),
+    ("0123456789abcdef", 0o644, "chmod 600"), ("short", 0o600, "no good"), ("", 0o600, "no good"),
+    ("a b c d e f g h i j", 0o600, "no good"), ("žžžžžžžžžžžžžžžžžž", 0o600, "cannot be read"),
 ])  # fmt: skip
 def test_a_token_file_that_is_no_good_is_refused(tmp_path: Path, text: str, mode: int, words: str) -> None:
     file = tmp_path / "token"
