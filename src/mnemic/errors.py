@@ -10,7 +10,8 @@
     │   ├── NewerSchema   the home was written by a newer mnemic
     │   └── Damaged       what is stored does not match what was recorded
     └── ModelError        an embedder, reranker or language model did not answer usably
-        └── MissingExtra  an optional dependency is not installed
+        ├── MissingExtra  an optional dependency is not installed
+        └── BudgetSpent   the calls or tokens of this run are spent, or an answer is still awaited
 
 Callers catch `MnemicError` for "anything mnemic refused", or a branch of it for what they can act on.
 A message says what happened, shows the value, and tells what to do next.
@@ -61,3 +62,7 @@ class ModelError(MnemicError):
 
 class MissingExtra(ModelError):
     """An optional dependency is not installed; the message names the pip command."""
+
+
+class BudgetSpent(ModelError):
+    """What this run may ask is asked: what is left waits for the next one."""

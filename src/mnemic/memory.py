@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -35,13 +36,13 @@ from mnemic.knowledge.erasure import Erasure, is_record
 from mnemic.knowledge.experiences import Experiences
 from mnemic.knowledge.extract import Extractor
 from mnemic.knowledge.facts import Facts
-from mnemic.knowledge.origin import actor, must_be_human
+from mnemic.knowledge.origin import RANK, actor, must_be_human
 from mnemic.knowledge.placing import Placing
 from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.chain import changes_of
 from mnemic.ledger.chain import opened as unpacked
-from mnemic.ledger.record import NOT_UNDOABLE, shown
+from mnemic.ledger.record import NOT_UNDOABLE, erasure_mac, shown
 from mnemic.ledger.served import checked
 from mnemic.lifecycle import Rotation, Tending, Usages
 from mnemic.lifecycle.curve import DAY_MS
@@ -56,20 +57,28 @@ from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
+from mnemic.text.clean import encodable
 from mnemic.text.mention import names, paths
 from mnemic.vault import BARE, GONE, Audit, Cards, Compression, Daily, Page, State, Vault, Watch, archive, totals
 from mnemic.vault.fading import mark
+from mnemic.vault.files import file_name
 from mnemic.vault.links import key_of
 
 if TYPE_CHECKING:
     from mnemic.context import ContextWindow
-    from mnemic.context.inject import Sought
+    from mnemic.context.inject import Beside, Sought
+    from mnemic.context.orders import WindowOrders
     from mnemic.context.start import Start
     from mnemic.context.summaries import Pyramid
     from mnemic.context.window import Summarise
+    from mnemic.context.windows import Windows
+    from mnemic.synthesis import Dream, Orders, Wiki
+    from mnemic.synthesis import Judge as DreamJudge
     from mnemic.vault.state import Measure
 
 FRAME_CHARS = 9_000
+FOLDED = "it says the same as"
+"""Why a note is hidden that was folded into another."""
 T = TypeVar("T")
 
 
@@ -132,6 +141,9 @@ class Memory:
         self.graph = Graph(self._store, self._intake, self._forgetting, self.namespace, settle=self._drain, redact=redact)
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
+        if self.vault.together.interrupted:
+            with suppress(MnemicError):  # another process is at it, or the next sync tells what is wrong
+                self._recover()
 
     @classmethod
     def open(
@@ -185,12 +197,17 @@ class Memory:
         return self._indexed(receipt) if index else receipt
 
     def capture(
-        self, turns: Iterable[Turn], *, session: str | None = None, context: str = "", origin: Origin = "user",
-        index: bool = True,
+        self, turns: Iterable[Turn], *, session: str | None = None, title: str = "", context: str = "",
+        origin: Origin = "user", index: bool = True,
     ) -> CaptureReport:  # fmt: skip
-        """Store a conversation, exchange by exchange. Raises BadInput before anything is stored."""
+        """Store a conversation, exchange by exchange; a new session is named `title`, else after its first words.
+
+        Raises BadInput before anything is stored.
+        """
         turns = list(turns)
-        report = self._intake.capture(self.namespace, turns, session=session, context=context, origin=origin)
+        report = self._intake.capture(
+            self.namespace, turns, session=session, title=title, context=context, origin=origin
+        )
         if report.messages:
             self._use_named(turns)
         if not index or not report.exchanges:
@@ -240,6 +257,19 @@ class Memory:
     def set_bookmark(self, name: str, place: Mapping[str, Any]) -> None:
         """Keep a small place under a name, for a reader that goes on where it stopped. It is no memory: no entry is made."""
         self._store.set_meta(f"bookmark:{self.namespace}:{name}", json.dumps(place, separators=(",", ":")))
+
+    def session(self, name: str) -> dict[str, Any] | None:
+        """What is kept about a session: its title, context, origin, and when it began, in ms; None if it is not there."""
+        return self._store.row(self.namespace, "sessions", (encodable(name),))
+
+    def path_of(self, source: str) -> str | None:
+        """The path of the document that was read from a source."""
+        document = self._store.document_by_source(self.namespace, encodable(source))
+        return None if document is None else document.path
+
+    def fingerprint(self, text: str) -> str:
+        """A name for a text, the same in this home whenever it comes, from which nobody can guess the text."""
+        return erasure_mac(self._store.erasure_key, encodable(text))
 
     def _flushed(self, session: str, turns: list[Turn]) -> CaptureReport:
         return self.capture(turns, session=session)
@@ -399,28 +429,62 @@ class Memory:
         """The context window of one conversation: `prepare(messages)` gives a prompt that fits, `observe(reply)` remembers.
 
         `window` is in tokens, of which the share `headroom` (0..0.9) stays free for the answer; `short`, `mid`, `long`
-        and `retrieved` are allotments in tokens. `merged` says what becomes of merged mids: remove or demote. Raises
-        BadInput with the figures.
+        and `retrieved` are allotments in tokens. `judge` says who summarises: rules, endpoint, or agent, which leaves
+        the rules' summary until the agent hands in a better one (`window_work_next`). `merged` says what becomes of merged
+        mids: remove or demote. Raises BadInput with the figures.
         """
-        from mnemic.context import ContextWindow, budget, inject
+        return self._windows(window, headroom, judge, merged, allotments)(session, self._beside(1, seconds) if retrieve else None)
+
+    def windows(
+        self, *, window: int | None = None, headroom: float | None = None, judge: str = "rules", retrieve: bool = True,
+        merged: str = "remove", seconds: float | None = None, **allotments: int,
+    ) -> Windows:  # fmt: skip
+        """The context windows of many conversations, for a server: request bodies in, request bodies that fit out."""
+        from mnemic.context.windows import SEARCHES, Windows
+
+        make = self._windows(window, headroom, judge, merged, allotments)
+        return Windows(make, self._beside(SEARCHES, seconds) if retrieve else None)
+
+    def _windows(
+        self, window: int | None, headroom: float | None, judge: str, merged: str, allotments: dict[str, int]
+    ) -> Callable[[str | None, Beside | None], ContextWindow]:
+        from mnemic.context import ContextWindow, budget
         from mnemic.context.budget import HEADROOM, WINDOW
 
         known = {"short", "mid", "long", "retrieved"}
         if unknown := sorted(allotments.keys() - known):
             raise BadInput(f"allotment {unknown[0]!r} is unknown: use {', '.join(sorted(known))}")
-        if judge not in ("rules", "endpoint"):
-            raise BadInput(f"judge {judge!r} is unknown: use rules or endpoint")
+        if judge not in ("rules", "endpoint", "agent"):
+            raise BadInput(f"judge {judge!r} is unknown: use rules, endpoint or agent")
         size = budget(WINDOW if window is None else window, HEADROOM if headroom is None else headroom, **allotments)
-        return ContextWindow(
-            self._store, self._pyramid(merged), self.namespace, size, session=session,
-            keep=lambda turns, name: self.capture(turns, session=name), search=self._sought if retrieve else None,
-            judge=self._window_judge() if judge == "endpoint" else None, redact=self.settings.capture.redact,
-            seconds=inject.SECONDS if seconds is None else seconds,
+        pyramid, summarise = self._pyramid(merged), self._window_judge() if judge == "endpoint" else None
+        return lambda session, beside: ContextWindow(
+            self._store, pyramid, self.namespace, size, session=session, beside=beside, judge=summarise,
+            awaits=judge == "agent", keep=lambda turns, name: self.capture(turns, session=name),
+            redact=self.settings.capture.redact,
         )  # fmt: skip
+
+    def _beside(self, threads: int, seconds: float | None) -> Beside:
+        from mnemic.context.inject import SECONDS, Beside
+
+        return Beside(self._sought, SECONDS if seconds is None else seconds, threads)
 
     def window_status(self) -> dict[str, Any]:
         """How many summaries stand for what, and which of them can never fall below the floor of forgetting."""
         return self._pyramid("remove").status()
+
+    def window_work_next(self) -> dict[str, Any] | None:
+        """The oldest summary that waits for the agent, as a work order; None if there is none."""
+        return self._window_orders().next()
+
+    def window_work_submit(self, id: str, answer: Any) -> dict[str, Any]:
+        """Answer a work order. Raises NotFound, BadInput for a wrong shape, Refused for what the checks refuse, Conflict."""
+        return self._window_orders().submit(id, answer)
+
+    def _window_orders(self) -> WindowOrders:
+        from mnemic.context.orders import WindowOrders
+
+        return WindowOrders(self._store, self._pyramid("remove"), self.namespace, self.ids, self.settings.capture.redact)
 
     def _pyramid(self, merged: str) -> Pyramid:
         from mnemic.context.summaries import Pyramid
@@ -445,6 +509,204 @@ class Memory:
         recall = self.settings.recall
         answer = self.recall(query, budget=Budget(nodes=2 * TOP_K, chars=2 * recall.chars, node_chars=recall.node_chars))
         return (frames.parse(known) if known else []), answer
+
+    # the dream
+
+    def dream(
+        self, *, stages: Sequence[str] = (), judge: str = "rules", dry_run: bool = False, since: datetime | None = None,
+        max_calls: int | None = None, max_tokens: int | None = None, progress: Callable[[str], None] | None = None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Make articles of what was said since the last dream; the report, with an id that `undo` takes.
+
+        `judge` is rules, endpoint or agent. Raises BadInput, and Conflict where a page was edited meanwhile.
+        """
+        if judge not in ("rules", "endpoint", "agent"):
+            raise BadInput(f"judge {judge!r} is unknown: use rules, endpoint or agent")
+        if not dry_run:
+            self.vault.sync()
+        chosen, spent = self._dream_judge(judge, max_calls, max_tokens)
+        moment = None if since is None else to_ms(since)
+        return self._dreams().run(chosen, stages=stages, dry_run=dry_run, since=moment, spent=spent, progress=progress)
+
+    def night(self, *, judge: str = "rules", **options: Any) -> dict[str, Any]:
+        """All that is due, in order: decay, rotation, folding, facts (where a language model judges), the dream, the audit.
+
+        What came before the dream stands before its stages in the report. Takes what `dream` takes.
+        """
+        before: list[dict[str, Any]] = []
+        if not options.get("dry_run"):
+            done = self.tend()
+            for name in ("decay", "rotate") if done["ran"] else ():
+                found = done[name].get(self.namespace, {})
+                moved = sum(count for tier, count in found.items() if name == "rotate" or tier != "active")
+                before.append({"name": name, "in": sum(found.values()), "out": moved, "rejected": 0, "seconds": 0.0})
+            folding = self.fold()
+            before.append(
+                {"name": "dedupe", "in": folding["notes"], "out": len(folding["folded"]), "rejected": 0, "seconds": 0.0}
+            )
+            if judge == "endpoint":
+                before.append(self._nightly_facts())
+        report = self.dream(judge=judge, **options)
+        after: list[dict[str, Any]] = []
+        if not options.get("dry_run"):
+            found = self.audit()["violations"]
+            after.append({"name": "audit", "in": len(self.vault.known()), "out": len(found), "rejected": 0, "seconds": 0.0})
+        return {**report, "stages": [*before, *report["stages"], *after]}
+
+    def _nightly_facts(self) -> dict[str, Any]:
+        row = {"name": "facts", "in": 0, "out": 0, "rejected": 0, "seconds": 0.0}
+        try:
+            done = self.extract_auto()
+        except MnemicError:
+            return {**row, "rejected": 1}
+        return {**row, "in": done["applied"] + done["rejected"], "out": done["applied"], "rejected": done["rejected"]}
+
+    def fold(self, *, dry_run: bool = False) -> dict[str, Any]:
+        """Hide notes that say just what an older one says: `{"notes", "folded": [{"path", "into", "seq"}]}`; `undo SEQ` unfolds.
+
+        Only within a context, and never one of a higher origin. What was unfolded once is not folded again.
+        """
+        from mnemic.synthesis.fold import signature
+
+        ns, after, count = self.namespace, 0, 0
+        forgotten = self._store.forgotten(ns)
+        seen: dict[tuple[bytes, str], Document] = {}
+        folded: list[dict[str, Any]] = []
+        while batch := self._store.documents(ns, kind="note", after=after, limit=500):
+            after = batch[-1].id
+            for document in batch:
+                if document.text_id is None or hidden_by(document.path, forgotten) is not None:
+                    continue
+                count += 1
+                body = self._store.text(ns, document.text_id, document.shelf)
+                mark = signature(body) if body is not None else None
+                if mark is None:
+                    continue
+                first = seen.setdefault((mark, document.context), document)
+                if first is document or RANK[document.origin] > RANK[first.origin]:  # type: ignore[index]
+                    continue
+                if not self._unfolded(document):
+                    folded.append({"path": document.path, "into": first.path, "seq": None})
+        for row in () if dry_run else folded:
+            reason = f"{FOLDED} {row['into']}"
+            row["seq"] = self._forgetting.forget(ns, row["path"], reason=reason, actor="system", origin="agent").seq
+        return {"notes": count, "folded": folded, "dry_run": dry_run}
+
+    def _unfolded(self, document: Document) -> bool:
+        """Whether a note was folded before, and taken back."""
+        events = self._store.events(self.namespace, object=f"document:{document.id}", limit=1_000)
+        return any(
+            event.op == "forget" and event.payload is not None and str(unpacked(event.payload)["reason"]).startswith(FOLDED)
+            for event in events
+        )
+
+    def schedule(self, at: str = "03:00", *, cron: bool = False) -> dict[str, Any]:
+        """A systemd service and timer, or a cron line, that dreams every night at `at` (HH:MM). Raises BadInput."""
+        hour, _, minute = at.partition(":")
+        if not (hour.isdecimal() and minute.isdecimal() and int(hour) < 24 and int(minute) < 60):
+            raise BadInput(f"{at!r} is no time of day: write e.g. 03:00")
+        command = shlex.join(["mnemic", "--home", str(self.settings.home), "--namespace", self.namespace, "dream"])
+        if cron:
+            return {"kind": "cron", "at": at, "text": f"{int(minute)} {int(hour)} * * * {command.replace('%', chr(92) + '%')}"}
+        unit = "[Unit]\nDescription=mnemic dream\n\n[Service]\nType=oneshot\n"
+        unit += f"ExecStart=/usr/bin/env {command.replace('%', '%%')}\n"
+        timer = f"[Unit]\nDescription=mnemic dream every night\n\n[Timer]\nOnCalendar=*-*-* {int(hour):02}:{int(minute):02}:00\n"
+        timer += "Persistent=true\n\n[Install]\nWantedBy=timers.target\n"
+        text = f"# ~/.config/systemd/user/mnemic-dream.service\n{unit}\n# ~/.config/systemd/user/mnemic-dream.timer\n{timer}"
+        text += "# systemctl --user enable --now mnemic-dream.timer\n"
+        return {"kind": "systemd", "at": at, "text": text}
+
+    def dreams(self, limit: int = 50) -> list[dict[str, Any]]:
+        """The dreams that stand, newest first."""
+        return self._dreams().list(limit)
+
+    def dream_show(self, id: str | int) -> dict[str, Any]:
+        """One dream: its report and what it changed. Raises NotFound."""
+        return self._dreams().show(id)
+
+    def work_next(self) -> dict[str, Any] | None:
+        """The next question of a dream that waits for the agent; None if there is none."""
+        return self._orders().next()
+
+    def work_submit(self, id: str, answer: Any) -> dict[str, Any]:
+        """Answer a work order. Raises NotFound, Refused, BadInput."""
+        return self._orders().submit(id, answer)
+
+    @property
+    def wiki(self) -> Wiki:
+        """The articles as they are now, to be read in small pieces."""
+        from mnemic.synthesis import Wiki
+
+        return Wiki(_VaultPages(self.vault).read())
+
+    def _dreams(self) -> Dream:
+        from mnemic.synthesis import Dream
+
+        return Dream(self._store, self._ledger, self.clock, self.namespace, _VaultPages(self.vault))
+
+    def _orders(self) -> Orders:
+        from mnemic.synthesis import Orders
+
+        return Orders(self.vault.together.folder, self.clock, self.ids)
+
+    def _dream_judge(
+        self, name: str, max_calls: int | None, max_tokens: int | None
+    ) -> tuple[DreamJudge, Callable[[], dict[str, Any]]]:
+        from mnemic.llm import Budgeted, open_judge
+        from mnemic.synthesis import Asked, Rules
+
+        if name == "rules":
+            return Rules(), dict
+        if name == "agent":
+            orders = self._orders()
+            mark = orders.nonce()
+            return Asked("agent", orders.ask, lambda: mark, orders.refuse), dict
+        llm = self.settings.llm
+        tokens = llm.dream_tokens if max_tokens is None else max_tokens
+        if llm.dream_money and llm.price:
+            tokens = min(tokens, int(llm.dream_money / llm.price * 1_000_000))
+        budget = Budgeted(self._judge or open_judge(llm), llm.dream_calls if max_calls is None else max_calls, tokens)
+
+        def spent() -> dict[str, Any]:
+            cost = round(budget.spent / 1_000_000 * llm.price, 6)
+            return {"calls": budget.asked, "tokens": budget.spent, "money": cost, "model": budget.judge.identity}
+
+        return Asked("endpoint", budget.ask, lambda: self.ids.token(8)), spent
+
+    def _recover(self) -> None:
+        with self.vault.alone(wait=False) as tick:
+            self.vault.together.recover(tick)
+
+    def export_training(self, target: str | Path) -> dict[str, Any]:
+        """Write the experiences that are worth internalising as JSON lines in chat form, and a manifest beside it.
+
+        Returns the manifest with the files' names. Raises BadInput if a file is there already.
+        """
+        from mnemic.knowledge import training
+
+        file = Path(target).expanduser().absolute()
+        beside = file.with_name(file.name + ".manifest.json")
+        if taken := [str(one) for one in (file, beside) if one.exists()]:
+            raise BadInput(f"{taken[0]!r} is there already: name another file")
+        with self._store.reading():
+            items = [item for item in self.experiences.list() if item["status"] != "superseded"]
+            reports = {item["id"]: self._store.select(self.namespace, "reports", {"experience": item["id"]}) for item in items}
+            judged = [training.worth(item, reports[item["id"]]) for item in items]
+            worthy = [item for item, one in zip(items, judged, strict=True) if not one.why_not]
+            entries = {
+                item["id"]: [event.seq for event in self._store.events(self.namespace, object=f"experience:{item['id']}")]
+                for item in worthy
+            }
+            head = self._store.head(self.namespace)
+        body = training.lines(worthy)
+        seen = None if head is None else {"seq": head.seq, "hash": head.hash}
+        made = training.manifest(body, judged, entries, seen, self._store.store_id, self.namespace)
+        try:
+            file.write_text(body, "utf-8")
+            beside.write_text(json.dumps(made, ensure_ascii=False, indent=2) + "\n", "utf-8")
+        except OSError as error:
+            raise BadInput(f"{str(file)!r} cannot be written ({error.strerror})") from None
+        return {"file": str(file), "manifest": str(beside), **made}
 
     # the vault's daily notes and budget
 
@@ -529,6 +791,7 @@ class Memory:
         if erase:
             must_be_human(channel, "erase for good")
         files, left = self._files_behind(path) if erase else ([], ())
+        spoken = self._spoken(path) if erase else {}
         told, days = self._told_of(path)
         done = self._with_room(lambda: self._forget(path, erase, reason, channel))
         if days:
@@ -538,10 +801,52 @@ class Memory:
         if erase:
             self._with_room(self._store.sweep)
             self.vault.erased(files)
-            done = replace(done, elsewhere=tuple(dict.fromkeys([*done.elsewhere, *left])))
+            done = replace(done, elsewhere=tuple(dict.fromkeys([*done.elsewhere, *left, *self._heal(spoken)])))
             self._store.settle_erasure()
             self._drain()
         return done
+
+    def _spoken(self, path: str) -> dict[str, tuple[int, int]]:
+        """The turns of the exchange that a path lies in, with their places: erasing one of them renames others."""
+        node = self._store.node(self.namespace, path)
+        document = self._store.document_by_id(self.namespace, node.document) if node else None
+        if document is None or document.session is None:
+            return {}
+        rows = self._store.nodes(self.namespace, document.id, document.shelf)
+        return {row.path: (document.id, row.message) for row in rows if row.kind == "message" and row.message is not None}
+
+    def _heal(self, spoken: Mapping[str, tuple[int, int]]) -> tuple[str, ...]:
+        """Take out of the articles what they quote of erased turns, and of memory what the articles were; what is left where."""
+        ns = self.namespace
+        if not self._store.count(ns, "dreams", {}):
+            return ()
+        self._orders().drop()
+        self.vault.together.drop()
+        now = {place: path for path in spoken for path, place in self._spoken(path).items()}
+        moved = {path: now.get(place, "") for path, place in spoken.items() if now.get(place) != path}
+        try:
+            self.vault.sync()
+            report = self._dreams().run(self._dream_judge("rules", None, None)[0], stages=("ingest",), moved=moved)
+        except MnemicError as error:
+            return (f"articles that quote it: they could not be changed now ({error}); run `mnemic dream`",)
+        if report["id"] is None:
+            return ()
+        for path in self.vault.together.written(f"mnemic.dream:{report['id']}"):
+            self._bury(path)
+        self.vault.together.drop()
+        return ("the vault's git history",) if self.vault.history.state() == "own" else ()
+
+    def _bury(self, file: str) -> None:
+        """Erase what a note was before it was last written; all of it where its file is gone."""
+        ns = self.namespace
+        document = self._store.document_by_source(ns, self.vault.source(file))
+        if document is None:
+            return
+        if not self.vault.folder.exists(file):
+            self._forgetting.erase(ns, document.path, reason="")
+            return
+        with self._store.write(ns) as tx:
+            tx.erase_other_texts(document.id, [document.text_id or 0], [], to_ms(self.clock.now()))
 
     def _with_room(self, act: Callable[[], T]) -> T:
         """Do it, and once more with the room kept for it where the disk is full."""
@@ -622,8 +927,16 @@ class Memory:
         self._ledger.committed(self.namespace, event)
         return Head(event.seq, event.hash)
 
-    def undo(self, seq: int, *, reason: str = "") -> dict[str, Any]:
-        """Take one entry back. Raises Refused, Conflict, NotFound."""
+    def undo(self, seq: int | str, *, reason: str = "") -> dict[str, Any]:
+        """Take one entry back, or a whole dream, `dream:ID`. Raises Refused, Conflict, NotFound, BadInput."""
+        if isinstance(seq, str) and not seq.isdecimal():
+            if not seq.startswith("dream:"):
+                raise BadInput(f"{seq[:50]!r} cannot be undone: give an entry's number, or dream:ID")
+            return self._dreams().undo(seq.removeprefix("dream:"), reason)
+        seq = int(seq)
+        entry = self._ledger.event(self.namespace, seq)
+        if entry.op == "dream":
+            return self._dreams().undo(entry.object, reason)
         for number in self._changed(seq):
             document = self._store.document_by_id(self.namespace, number)
             if document is not None:
@@ -643,6 +956,27 @@ class Memory:
             return set()
         found = _documents_in(changes_of(event.payload))
         return found.union(*(self._changed(part) for part in unpacked(event.payload)["note"].get("parts", ())))
+
+    # out and back
+
+    def export(self, folder: str | Path) -> dict[str, Any]:
+        """Write all of this namespace into a new folder: Markdown, JSON lines and the ledger that proves it. It is as
+        confidential as the home. Raises Refused for a folder that is not empty."""
+        from mnemic.capture.portable import Portable
+
+        return Portable(self._store, self._ledger, self.clock).export(self.namespace, Path(folder))
+
+    def read_export(self, folder: str | Path, *, dry_run: bool = False) -> dict[str, Any]:
+        """Take back what `export` wrote, into a home that holds nothing yet: the same entries, rows and texts.
+
+        Raises BadInput, Refused, and Damaged where a file is not what was exported.
+        """
+        from mnemic.capture.portable import Portable
+
+        done = Portable(self._store, self._ledger, self.clock).read(self.namespace, Path(folder), dry_run=dry_run)
+        if done["stored"]:
+            self._drain()
+        return done
 
     # use and age
 
@@ -950,6 +1284,26 @@ class _VaultDoor:
 
     def settle(self) -> None:
         self._memory._drain()
+
+
+class _VaultPages:
+    """How the dream reaches the vault: neither knows the other."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self.write = vault.together.write
+        self.written = vault.together.written
+
+    def read(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for row in self._vault.known():
+            if row.kind in ("article", "talk") or row.path == "meta/Dreams.md":
+                with suppress(MnemicError, UnicodeDecodeError):
+                    found[row.path] = self._vault.folder.read(row.path).data.decode("utf-8")
+        return found
+
+    def path(self, title: str) -> str:
+        return f"articles/{file_name(title)}.md"
 
 
 def _documents_in(changes: Iterable[Change]) -> set[int]:

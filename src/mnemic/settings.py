@@ -90,6 +90,14 @@ class LlmSettings:
     """Tokens that one run may cost, prompts included."""
     timeout: float = 60.0
     """Seconds."""
+    dream_calls: int = 200
+    """Calls that one dream may make."""
+    dream_tokens: int = 400_000
+    """Tokens that one dream may cost, prompts included."""
+    price: float = 0.0
+    """What a million tokens cost, in any currency."""
+    dream_money: float = 0.0
+    """What one dream may cost in it; 0: no limit but the tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

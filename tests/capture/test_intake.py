@@ -80,6 +80,9 @@ def test_a_recalled_frame_is_taken_out(home: Home) -> None:
     home.remember(f"The walrus wakes.\n{frame}", title="Walrus")
     assert (home.search("walrus"), home.search("penguin")) == (["/notes/walrus"], [])
     assert statuses(home, ("user", frame)) == ["nothing"]
+    home.capture(("user", f"I sail. {frame[:150]}"), ("user", frame[150:] + "Often."), ("assistant", "Nice."))
+    texts = home.store.texts("default", [row.text_id for row in home.store.messages("default", session="s")])
+    assert sorted(texts.values()) == ["I sail. ", "Nice.", "Often."]
 
 
 def test_frontmatter_is_not_what_a_text_is_found_by(home: Home) -> None:

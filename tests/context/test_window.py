@@ -9,12 +9,16 @@ from typing import Any
 import pytest
 
 from mnemic import Memory
+from mnemic.clock import FixedClock
 from mnemic.context import budget, rules
 from mnemic.context.inject import Beside
 from mnemic.context.shapes import read, shortened, units
 from mnemic.context.summaries import never_archived, score
-from mnemic.errors import BadInput, ModelError, StoreError
+from mnemic.errors import BadInput, ModelError, NotFound, Refused, StoreError
 from mnemic.llm import Reply
+from mnemic.models.document import Turn
+from mnemic.text.frame import parse
+from tests.homes import NOON
 
 Message = dict[str, Any]
 FILLER = "Nothing of note was said about the weather in this sentence at all. " * 6
@@ -55,6 +59,59 @@ def test_an_old_decision_stands_in_the_summary_with_its_reason_and_the_path_of_i
     assert made.messages[-1]["content"].startswith("Question 19?")
     assert made.after < made.before
     assert memory.verify().ok
+
+
+@pytest.mark.parametrize(("days", "shelf"), [(0, "hot"), (40, "warm"), (240, "cold")])
+def test_the_path_of_a_message_stands_in_the_summary_whatever_shelf_it_was_moved_to(
+    tmp_path: Path, days: int, shelf: str
+) -> None:
+    clock = FixedClock(NOON)
+    with Memory.open(tmp_path / "home", environ={"MNEMIC_CONFIG": str(tmp_path / "config")}, clock=clock) as memory:
+        memory.capture([Turn("user", DECISION), Turn("assistant", f"Answer 0. {FILLER}")], session="s")
+        clock.advance(days=days)
+        memory.rotate()
+        assert memory.show("/sessions/s/1", touch=False)["shelf"] == shelf
+        made = memory.window("s", window=1500, retrieve=False).prepare(talk(20))
+        assert f"[decision] user 1/user: {DECISION}" in contents(made.messages)[1]
+
+
+def test_several_messages_of_the_user_in_a_row_are_remembered_together(memory: Memory) -> None:
+    with memory.window("s") as window:
+        window.prepare([{"role": "system", "content": "Be brief."}, *talk(1)[1:], {"role": "user", "content": "One more thing."}])
+        report = window.observe("Fine.")
+    assert report.messages == 3
+    assert "Question 0?" in memory.show("/sessions/s/1")["text"]
+
+
+def test_what_a_client_notes_for_the_model_in_the_users_message_is_neither_asked_for_nor_remembered(memory: Memory) -> None:
+    memory.remember("The harbour gate code is 4711.", title="gate")
+    notes = "<system-reminder>\nAbout the project: " + FILLER * 5 + "</system-reminder>"
+    content = [{"type": "text", "text": notes}, {"type": "text", "text": f"{notes}\nWhat is the harbour gate code?"}]
+    with memory.window("s") as window:
+        made = window.prepare([{"role": "user", "content": content}])
+        assert [one["path"] for one in made.injected] == ["/notes/gate"]
+        assert made.messages[-1]["content"] == content
+        window.observe("It is 4711.")
+    assert memory.show("/sessions/s/1/user")["text"] == "What is the harbour gate code?"
+    assert read({"role": "user", "content": "<system-reminder> " * 3 + "is not closed"}).text.endswith("is not closed")
+
+
+def test_a_turn_is_remembered_with_the_reply_to_it_and_not_with_that_to_another(memory: Memory) -> None:
+    with memory.window("s") as window:
+        one = window.prepare([{"role": "user", "content": "First?"}])
+        two = window.prepare([{"role": "user", "content": "Second?"}])
+        window.observe("To the second.", two)
+        window.observe("To the first.", one)
+    assert memory.show("/sessions/s/1")["text"] == "user: Second?\n\nassistant: To the second."
+    assert memory.show("/sessions/s/2")["text"] == "user: First?\n\nassistant: To the first."
+
+
+def test_what_goes_out_beside_the_messages_takes_room(memory: Memory) -> None:
+    with memory.window("s", window=2000, retrieve=False) as window:
+        assert window.prepare(talk(20), beside=700).after <= 800
+        assert window.budget == budget(2000).less(700)
+        with pytest.raises(BadInput, match=r"takes 1,400 of 1,500 tokens, the messages need 128: widen the window"):
+            window.prepare(talk(20), beside=1400)
 
 
 def test_a_pinned_message_stays_whatever_is_summarised(memory: Memory) -> None:
@@ -273,3 +330,91 @@ def test_what_cannot_be_summarised_is_left_as_it_was_and_the_prompt_still_fits(
     assert made.degraded[0] == "not summarised, the conversation is as it was: the disk is gone"
     assert made.after <= window.budget.limit
     assert all(any(one is other for other in messages) for one in made.messages)
+
+
+# the agent as judge
+
+
+def answer(*lines: tuple[str, str, str]) -> dict[str, Any]:
+    return {"lines": [{"kind": kind, "place": place, "text": text} for kind, place, text in lines]}
+
+
+def test_the_summary_of_the_rules_stands_until_the_agent_hands_in_a_better_one(memory: Memory) -> None:
+    window = memory.window("s", window=1500, retrieve=False, judge="agent")
+    first = window.prepare(talk(6))
+    assert [one["judge"] for one in first.compacted] == ["rules until agent"] * len(first.compacted)
+    assert f"[decision] user 1/user: {DECISION}" in contents(first.messages)[1]
+    order = memory.window_work_next()
+    assert order is not None
+    assert (order["stage"], order["schema"]["required"], order["expires_at"]) == ("window", ["lines"], None)
+    assert DECISION in order["input"]
+    done = memory.window_work_submit(order["id"], answer(("decision", "1/user", "Postgres: the old store lost rows.")))
+    assert (done["status"], done["lines"], done["dropped"]) == ("stored", 1, 0)
+    second = window.prepare(talk(6))
+    assert "[decision] user 1/user: Postgres: the old store lost rows." in contents(second.messages)[1]
+    assert DECISION not in contents(second.messages)[1]
+    assert second.after <= first.after
+    assert second.compacted == ()
+    assert memory.verify().ok
+
+
+def test_an_order_is_answered_once_and_another_follows_until_none_waits(memory: Memory) -> None:
+    memory.window("s", window=1500, retrieve=False, judge="agent").prepare(talk(20))
+    waiting = memory.window_status()["awaiting_agent"]
+    assert waiting > 1
+    for left in reversed(range(waiting)):
+        order = memory.window_work_next()
+        assert order is not None and order["left"] == left
+        memory.window_work_submit(order["id"], answer(("fact", rules_place(order["input"]), f"Nothing new, {left}.")))
+        with pytest.raises(NotFound, match="it was answered, or its summary merged"):
+            memory.window_work_submit(order["id"], answer(("fact", rules_place(order["input"]), "Twice.")))
+    assert memory.window_work_next() is None
+
+
+def rules_place(prompt: str) -> str:
+    """The first message that an order shows."""
+    return parse(prompt.partition("\n")[2])[0].path
+
+
+def test_an_answer_that_does_not_pass_the_checks_changes_nothing(memory: Memory) -> None:
+    memory.window("s", window=1500, retrieve=False, judge="agent").prepare(talk(6))
+    order = memory.window_work_next()
+    assert order is not None
+    for wrong, error, why in (
+        ([], BadInput, "the answer is list"),
+        ({}, Refused, "the answer has no 'lines'"),
+        (answer(("fact", "999/user", "Invented.")), Refused, "no line of the answer names a message that was shown"),
+        (answer(("fact", rules_place(order["input"]), " ")), Refused, "no line of the answer names"),
+        ({"lines": [7, {"place": [], "text": "x"}]}, Refused, "no line of the answer names"),
+    ):
+        with pytest.raises(error, match=why):
+            memory.window_work_submit(order["id"], wrong)
+    again = memory.window_work_next()
+    assert again is not None
+    assert again["id"] == order["id"]
+
+
+def test_what_the_agent_hands_in_is_cleaned_and_never_larger_than_what_it_replaces(memory: Memory) -> None:
+    window = memory.window("s", window=1500, retrieve=False, judge="agent")
+    before = window.prepare(talk(6)).by_part["summary"]
+    order = memory.window_work_next()
+    assert order is not None
+    secret = "The key is sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH."
+    many = [("fact", "1/user", f"Line {n}: {FILLER}"[:250]) for n in range(60)]
+    memory.window_work_submit(order["id"], answer(("fact", "1/user", secret), *many))
+    after = window.prepare(talk(6))
+    assert after.by_part["summary"] <= before + 20
+    assert "sk-proj-abc" not in str(after.messages)
+
+
+def test_what_was_erased_is_in_no_order_and_the_agents_summary_can_be_undone(memory: Memory) -> None:
+    memory.window("s", window=1500, retrieve=False, judge="agent").prepare(talk(6))
+    order = memory.window_work_next()
+    assert order is not None
+    memory.window_work_submit(order["id"], answer(("decision", "1/user", "Postgres it is.")))
+    memory.undo(memory.ledger(limit=1)[0]["seq"])
+    again = memory.window_work_next()
+    assert again is not None and again["id"] == order["id"]
+    memory.forget("/sessions/s/1", erase=True)
+    assert memory.window_work_next() is None
+    assert memory.verify().ok

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -133,18 +134,46 @@ def test_a_prompt_fits_is_whole_keeps_the_latest_user_message_and_is_stable(
     assert made.messages == messages or made.before > context.budget.room or made.injected
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
-@given(messages=st.one_of(chat(), responses()), window=st.sampled_from([180, 600, 1500]))
-def test_a_prompt_is_valid_for_the_types_of_the_openai_sdk(
-    memory: Memory, messages: list[dict[str, Any]], window: int
-) -> None:
+@cache
+def kinds() -> dict[str, Any]:
+    """What the vendors' libraries take as messages."""
+    from anthropic.types import MessageParam
     from openai.types.chat import ChatCompletionMessageParam
     from openai.types.responses import ResponseInputItemParam
     from pydantic import TypeAdapter
 
-    shape: Any = ResponseInputItemParam if "type" in messages[0] else ChatCompletionMessageParam
+    taken = {"chat": ChatCompletionMessageParam, "responses": ResponseInputItemParam, "anthropic": MessageParam}
+    return {name: TypeAdapter(list[kind]) for name, kind in taken.items()}  # type: ignore[valid-type]
+
+
+def checked(value: Any) -> Any:
+    """The value, read to its end: the libraries' iterables are checked as they are read."""
+    if isinstance(value, dict):
+        return {key: checked(item) for key, item in value.items()}
+    return value if isinstance(value, str | bytes) or not isinstance(value, Iterable) else [checked(item) for item in value]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data(), window=st.sampled_from([180, 600, 1500]))
+@pytest.mark.parametrize("shape", ["chat", "responses", "anthropic"])
+def test_a_prompt_is_valid_for_the_types_of_the_vendors_libraries(
+    memory: Memory, shape: str, data: st.DataObject, window: int
+) -> None:
+    messages = data.draw({"chat": chat, "responses": responses, "anthropic": anthropic}[shape]())
     with memory.window(f"s{next(SESSIONS)}", window=window) as context:
-        TypeAdapter(list[shape]).validate_python(context.prepare(messages).messages)
+        made = context.prepare(messages).messages
+    checked(kinds()[shape].validate_python(made))
+    roles = [message["role"] for message in made if "role" in message and message["role"] not in ("system", "developer")]
+    assert not roles or roles[0] == "user"
+
+
+@pytest.mark.parametrize("shape", ["chat", "responses", "anthropic"])
+def test_the_types_of_the_vendors_libraries_refuse_what_is_none_of_their_messages(shape: str) -> None:
+    from pydantic import ValidationError
+
+    for wrong in ({"role": "user"}, {"role": "user", "content": [{"type": "text"}]}, {"role": "x", "content": "y"}):
+        with pytest.raises(ValidationError):
+            checked(kinds()[shape].validate_python([wrong]))
 
 
 def test_the_ledger_agrees_with_all_the_summaries_that_were_made(memory: Memory) -> None:

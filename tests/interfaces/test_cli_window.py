@@ -30,3 +30,16 @@ def test_what_is_no_array_of_messages_is_refused(tmp_path: Path) -> None:
     for given in ("{}", "[1]", "nonsense", '[{"content": "x"}]'):
         done = CliRunner(env=env).invoke(app, ["window", "prepare", "-"], input=given)
         assert isinstance(done.exception, BadInput), given
+
+
+def test_the_agent_takes_an_order_and_hands_in_its_summary(tmp_path: Path) -> None:
+    runner = CliRunner(env={"MNEMIC_HOME": str(tmp_path / "home"), "MNEMIC_CONFIG": str(tmp_path / "config")})
+    messages = [{"role": "user", "content": f"We decided on {n}. " + "Some more words about nothing. " * 20} for n in range(20)]
+    call = ["window", "prepare", "-", "--window", "1000", "--session", "s", "--judge", "agent", "--json"]
+    assert runner.invoke(app, call, input=json.dumps(messages)).exit_code == 0
+    order = json.loads(runner.invoke(app, ["window", "work", "next", "--json"]).stdout)
+    place = json.loads(order["input"].splitlines()[3])["path"]
+    answer = json.dumps({"lines": [{"kind": "decision", "place": place, "text": "All of them."}]})
+    done = runner.invoke(app, ["window", "work", "submit", order["id"], "-", "--json"], input=answer)
+    assert done.exit_code == 0, done.exception
+    assert json.loads(done.stdout)["status"] == "stored"

@@ -62,7 +62,7 @@ def test_few_vectors_get_no_codes_and_are_compared_exactly(home: Home) -> None:
     ids = add(home, vectors)
     assert seal(home.store, "default", home.store.embedder(IDENTITY, DIM)) == 0
     index = opened(home)
-    assert index.nearest(vectors[7], 5).tolist() == exact(vectors, ids, vectors[7], 5, index.mean)
+    assert index.nearest(vectors[7], 5)[0].tolist() == exact(vectors, ids, vectors[7], 5, index.mean)
 
 
 def test_many_vectors_get_a_block_for_every_full_run(home: Home) -> None:
@@ -79,7 +79,7 @@ def test_codes_name_the_same_nearest_as_an_exact_comparison(home: Home) -> None:
     seal(home.store, "default", home.store.embedder(IDENTITY, DIM))
     index = opened(home)
     for place in (3, 300, 650, 699):
-        assert index.nearest(vectors[place], 5).tolist() == exact(vectors, ids, vectors[place], 5, index.mean)
+        assert index.nearest(vectors[place], 5)[0].tolist() == exact(vectors, ids, vectors[place], 5, index.mean)
 
 
 def test_what_came_after_the_last_block_is_found_at_once(home: Home) -> None:
@@ -89,7 +89,7 @@ def test_what_came_after_the_last_block_is_found_at_once(home: Home) -> None:
     fresh = cone(1, 2)
     (new,) = add(home, fresh)
     index.refresh()
-    assert index.nearest(fresh[0], 1).tolist() == [new]
+    assert index.nearest(fresh[0], 1)[0].tolist() == [new]
 
 
 def test_an_index_that_is_open_takes_in_codes_that_another_wrote(home: Home) -> None:
@@ -103,7 +103,7 @@ def test_an_index_that_is_open_takes_in_codes_that_another_wrote(home: Home) -> 
     seal(home.store, "default", row)
     index.refresh()
     both = np.concatenate([first, more])
-    assert index.nearest(more[9], 5).tolist() == exact(both, ids, more[9], 5, index.mean)
+    assert index.nearest(more[9], 5)[0].tolist() == exact(both, ids, more[9], 5, index.mean)
 
 
 def test_a_mean_that_drifted_makes_all_codes_anew(home: Home) -> None:
@@ -115,7 +115,7 @@ def test_a_mean_that_drifted_makes_all_codes_anew(home: Home) -> None:
     ids = add(home, vectors)
     assert seal(home.store, "default", row) == 12
     assert home.store.coder("default", row.id) != before
-    assert opened(home).nearest(vectors[5], 1).tolist() == [ids[5]]
+    assert opened(home).nearest(vectors[5], 1)[0].tolist() == [ids[5]]
 
 
 def test_an_erased_node_leaves_no_code_behind(home: Home) -> None:
@@ -129,7 +129,7 @@ def test_an_erased_node_leaves_no_code_behind(home: Home) -> None:
         tx.replace_nodes(int(document[0]), ())
     blocks = home.store.codes("default", row.id)
     assert all(not any(block.nodes) and not any(block.codes) for block in blocks)
-    assert opened(home).nearest(vectors[7], 3).tolist() == []
+    assert opened(home).nearest(vectors[7], 3)[0].tolist() == []
 
 
 def test_codes_are_not_written_for_vectors_that_went_while_they_were_made(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_a_narrow_scope_is_searched_by_itself(home: Home) -> None:
     seal(home.store, "default", home.store.embedder(IDENTITY, DIM))
     few = np.array(ids[100:110], dtype=np.int64)
     index = opened(home)
-    assert set(index.nearest(vectors[0], 20, few).tolist()) == set(few.tolist())
+    assert set(index.nearest(vectors[0], 20, few)[0].tolist()) == set(few.tolist())
 
 
 def test_cosines_are_nan_where_there_is_no_vector(home: Home) -> None:
@@ -171,7 +171,7 @@ def test_what_is_left_out_takes_no_place_among_the_nearest_with_codes_and_withou
         index = opened(home)
         order = exact(vectors, ids, query, 700, index.mean)
         hidden = np.array(order[:50], dtype=np.int64)
-        assert index.nearest(query, 5, without=hidden).tolist() == order[50:55]
+        assert index.nearest(query, 5, without=hidden)[0].tolist() == order[50:55]
         seal(home.store, "default", home.store.embedder(IDENTITY, DIM))
 
 
@@ -182,7 +182,7 @@ def test_an_open_index_lets_go_of_what_was_removed(home: Home) -> None:
     with home.store.write("default") as tx:
         tx.replace_nodes(1, ())
     index.refresh()
-    assert index.nearest(vectors[3], 5).tolist() == []
+    assert index.nearest(vectors[3], 5)[0].tolist() == []
 
 
 def test_estimates_are_of_the_code_or_of_the_vector_that_is_held_and_none_where_there_is_neither(home: Home) -> None:
@@ -227,7 +227,7 @@ def test_an_older_shelf_has_codes_of_its_own_and_a_fresh_process_holds_only_what
     assert (len(index._loose), index.sums[0]) == (60, 700)
     np.testing.assert_allclose(index.sums[1] / 700, vectors.mean(axis=0), atol=0.05)
     for place in (3, 300, 650, 699):
-        assert index.nearest(vectors[place], 5).tolist() == exact(vectors, ids, vectors[place], 5, index.mean)
+        assert index.nearest(vectors[place], 5)[0].tolist() == exact(vectors, ids, vectors[place], 5, index.mean)
 
 
 @pytest.mark.parametrize(("left", "blocks"), [(7, 0), (5, 3), (3, 0)])
@@ -245,4 +245,4 @@ def test_codes_of_an_older_shelf_are_made_anew_once_too_many_stand_for_what_move
     index.refresh()
     for one in (index, on_warm(home)):
         for place in (3, 250):
-            assert one.nearest(vectors[place], 5).tolist() == exact(vectors[: left * 100], ids, vectors[place], 5, one.mean)
+            assert one.nearest(vectors[place], 5)[0].tolist() == exact(vectors[: left * 100], ids, vectors[place], 5, one.mean)

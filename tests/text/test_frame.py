@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import random
 import re
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.errors import BadInput
-from mnemic.text.frame import NOTE, Item, clean, parse, render, strip
+from mnemic.text.frame import NOTE, Item, clean, parse, render, strip, strip_parts
 
 NONCE = "k3v9x2m7"
 ITEM = Item("chats/2023/p1", "Caroline went to the group.", "2023-05-07", "user", "Group", "message")
@@ -260,6 +261,73 @@ FRAME = render([Item("n/2", 'She said "hi" <b>\nnew line\\', "2023-05-07", "user
 )
 def test_a_frame_is_taken_out_however_it_was_wrapped(text: str, rest: str) -> None:
     assert strip(text) == (rest, 1)
+
+
+def _json(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+@pytest.mark.parametrize(
+    "escapes",
+    [
+        [_json, _json], [html.escape, html.escape], [_json, html.escape], [html.escape, _json], [_json, _json, _json],
+        [html.escape, html.escape, html.escape], [_json, html.escape, _json], [html.escape, _json, html.escape],
+    ],
+)  # fmt: skip
+def test_a_frame_is_taken_out_however_often_it_was_escaped(escapes: list[Callable[[str], str]]) -> None:
+    wrapped = FRAME
+    for escape in escapes:
+        wrapped = escape(wrapped)
+    assert strip(f"one \\n &amp; {wrapped} two") == ("one \\n &amp;  two", 1)
+    assert strip(f'{{"text": "{wrapped}", "more": {{}}}}') == ('{"text": "", "more": {}}', 1)
+
+
+@pytest.mark.parametrize("wrap", [str, html.escape, _json, lambda s: s.replace("\n", "\n> ")])
+def test_the_rest_of_a_frame_whose_beginning_is_elsewhere_is_taken_out(wrap: Callable[[str], str]) -> None:
+    whole, own = wrap(FRAME), wrap(OWN)
+    begin = whole.index(wrap('{"path": "chats')) + 1
+    for cut in range(begin, len(whole) - len(own) - 20):
+        assert strip(whole[cut:] + " What is next?") == (" What is next?", 1)
+
+
+HALVED: list[Callable[[str], str]] = [
+    str, html.escape, _json, json.dumps, lambda s: s.replace("\n", "\n> "), lambda s: s.replace("\n", "\r\n"),
+    lambda s: _json(_json(s)), lambda s: html.escape(json.dumps(s)), lambda s: _json(html.escape(s)),
+    lambda s: json.dumps({"context": [s]}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("wrap", HALVED, ids=range(len(HALVED)))
+def test_of_a_frame_in_two_halves_that_two_speakers_sent_nothing_that_was_recalled_is_left(wrap: Callable[[str], str]) -> None:
+    items = [Item("/s/19/user", 'n<b>\n"x\\y" canary & it\'s', "2026-11-30", "user"),
+             Item("/s/7", "plain", "", "agent", "title"),
+             Item("/s/8", f'{OWN} plain <memory-recall nonce="{NONCE}">\nplain', "", "user"),
+             Item("/s/9", OWN, "", "user", "title")]  # fmt: skip
+    whole = wrap(render(items, NONCE, heading="x"))
+    left = {strip(half)[0] for cut in range(len(whole)) for half in (whole[:cut], whole[cut:] + "\nWhat is next?")}
+    assert [text for text in left if any(word in text for word in ("canary", "plain", "title", "/s/", "2026", "Reference"))] == []
+
+
+def test_words_before_the_end_of_a_frame_without_a_beginning_stay() -> None:
+    assert strip(f"What is next?\n{OWN}") == (f"What is next?\n{OWN}", 0)
+    assert strip(f"Mine.\n{FRAME.partition(NOTE)[2].strip()}") == ("Mine.\n", 1)
+
+
+@given(st.lists(st.integers(0, len(FRAME)), min_size=1, max_size=4), st.sampled_from([str, html.escape, _json]))
+def test_a_frame_that_is_split_over_texts_of_one_speaker_is_taken_out(cuts: list[int], wrap: Callable[[str], str]) -> None:
+    whole = f"One. {wrap(FRAME)} Two."
+    edges = [0, *sorted({5 + min(cut, len(whole) - 10) for cut in cuts}), len(whole)]
+    parts = [whole[start:end] for start, end in itertools.pairwise(edges)]
+    kept, count = strip_parts(parts)
+    texts = [strip(text) for text in kept]
+    assert "".join(text for text, _ in texts) == "One.  Two."
+    assert count + sum(more for _, more in texts) == 1
+    assert len(kept) == len(parts)
+
+
+def test_texts_behind_a_frame_without_an_end_stay_as_they_are() -> None:
+    torn = FRAME.rpartition("\n")[0]
+    assert strip_parts([torn, "What is next?"]) == ([torn, "What is next?"], 0)
 
 
 def test_several_frames_are_taken_out_and_counted() -> None:

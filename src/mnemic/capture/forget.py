@@ -8,6 +8,7 @@ bringing it back.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -16,7 +17,7 @@ from mnemic.capture.intake import Intake, exchange_digest, title_of
 from mnemic.capture.trees import document_nodes
 from mnemic.clock import Clock, to_ms
 from mnemic.errors import Conflict, DiskFull, NotFound
-from mnemic.ledger import Ledger
+from mnemic.ledger import Ledger, canonical
 from mnemic.ledger.chain import changes_of, opened
 from mnemic.ledger.record import digest, erasure_mac, window_object
 from mnemic.ledger.served import checked
@@ -29,6 +30,9 @@ from mnemic.text.tree import slug
 
 MARK = "[erased]"
 """What stands in place of an erased part of a text."""
+DREAMT = ("chunks", "routes", "subjects", "dreams")
+RESTATED = "dream:restated"
+"""The object of the entry that states anew what is left of the dreams' rows."""
 Key = tuple[str, tuple[str | int, ...]]
 
 
@@ -146,7 +150,9 @@ class Forgetting:
     ) -> Event:
         sessions = {rewrite.document.session for rewrite in rewrites if rewrite.document.session}
         windows = [window_object(self._store.erasure_key, session) for session in sorted(sessions)]
-        objects = [*(f"document:{rewrite.document.id}" for rewrite in rewrites), *windows]
+        chunks = self._chunks(tx, ns, rewrites)
+        dreams = [RESTATED, *(f"dream:{row['id']}" for row in tx.select("dreams", {}))] if chunks else []
+        objects = [*(f"document:{rewrite.document.id}" for rewrite in rewrites), *windows, *dreams]
         touched = self._touched(ns, [*objects, *(f"folder:{rewrite.document.id}" for rewrite in rewrites)])
         before = self._erased_before(ns, objects)
         for rewrite in rewrites:
@@ -154,6 +160,7 @@ class Forgetting:
         for session in sessions:  # a summary quotes messages; the window makes it anew from what is left
             rows = tx.select("summaries", {"session": session})
             tx.apply(Change("summaries", (row["id"],), row, None) for row in rows)
+        self._undream(tx, chunks)
         erased: list[int] = list(before)
         for rewrite in rewrites:
             macs = [erasure_mac(self._store.erasure_key, body) for _, body in rewrite.gone]
@@ -173,6 +180,11 @@ class Forgetting:
         # so are those that went although an entry about something else made them.
         folders = self._stated(ns, "visibility")
         restated = []
+        dreamt = [Change(table, key, row, row) for table, key in sorted(touched, key=repr)
+                  if table in DREAMT and (row := tx.row(table, key)) is not None]  # fmt: skip
+        if dreamt:  # apart, so that the next erasure can empty it as a whole
+            self._ledger.record(tx, ns, Draft("restate", RESTATED, actor, "user", "", tuple(dreamt)))
+        touched = {key for key in touched if key[0] not in DREAMT}
         for table, key in sorted(touched, key=repr):
             row = tx.row(table, key)
             if row is not None:
@@ -182,6 +194,30 @@ class Forgetting:
         note = {"erased": sorted(set(erased)), "documents": len(rewrites)}
         draft = Draft("erase", objects[0], actor, "user", reason, tuple(restated), note)
         return self._ledger.record(tx, ns, draft)
+
+    def _chunks(self, tx: Transaction, ns: str, rewrites: Sequence[_Rewrite]) -> list[Row]:
+        """What dreams have as pointers to the messages of these documents."""
+        said: dict[str, set[int]] = {}
+        for rewrite in rewrites:
+            for message in self._store.messages(ns, document=rewrite.document.id):
+                said.setdefault(message.session, set()).add(message.seq)
+        return [
+            chunk for session, places in sorted(said.items()) for chunk in tx.select("chunks", {"session": session})
+            if not places.isdisjoint(range(chunk["first"], chunk["last"] + 1))
+        ]  # fmt: skip
+
+    def _undream(self, tx: Transaction, chunks: Sequence[Row]) -> None:
+        """Take out these pointers, and the names of what only they were about; what dreams told of pages goes too."""
+        routes = [row for chunk in chunks for row in tx.select("routes", {"chunk": chunk["id"]})]
+        tx.apply(Change("routes", (row["chunk"], row["subject"]), row, None) for row in routes)
+        tx.apply(Change("chunks", (chunk["id"],), chunk, None) for chunk in chunks)
+        for subject in sorted({str(row["subject"]) for row in routes}):
+            row = tx.row("subjects", (subject,))
+            if row is not None and not tx.select("routes", {"subject": subject}, limit=1):
+                tx.apply([Change("subjects", (subject,), row, None)])
+        for dream in tx.select("dreams", {}) if chunks else ():
+            report = {**json.loads(dream["report"]), "created": [], "updated": [], "signals": [], "rejections": []}
+            tx.apply([Change("dreams", (dream["id"],), dream, {**dream, "report": canonical(report)})])
 
     def _touched(self, ns: str, objects: Sequence[str]) -> set[Key]:
         keys: set[Key] = set()

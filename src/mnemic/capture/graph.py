@@ -169,10 +169,11 @@ class Graph:
             if ends in known:
                 self._hide(known[ends], channel)
 
-    def take(self, lines: Iterable[str]) -> dict[str, Any]:
+    def take(self, lines: Iterable[str], *, dry_run: bool = False) -> dict[str, Any]:
         """Take in the JSON lines of that server's file. Repeating it adds nothing; a line that is no good is named.
 
-        `{"entities", "observations", "relations", "skipped": [{"line", "why"}]}`, counting what was new.
+        `{"read", "entities", "observations", "relations", "skipped": [{"line", "why"}]}`: how many of the three there
+        are, and how many of each were new; a dry run counts and stores nothing.
         """
         entities, relations, skipped = list[Entity](), list[Relation](), list[dict[str, Any]]()
         for number, line in enumerate(lines, 1):
@@ -184,6 +185,11 @@ class Graph:
                     (entities if row["type"] == "entity" else relations).append(row)
                 except (BadInput, ValueError, KeyError, RecursionError) as error:
                     skipped.append({"line": number, "why": str(error)})
+        count = self._fresh if dry_run else self._taken
+        read = len(entities) + sum(len(one["observations"]) for one in entities) + len(relations)
+        return {"read": read, **count(entities, relations), "skipped": skipped}
+
+    def _taken(self, entities: list[Entity], relations: list[Relation]) -> dict[str, int]:
         made = self.create_entities(entities, channel="import")
         fresh = {one["name"] for one in made}
         added = sum(len(one["observations"]) for one in made)
@@ -191,7 +197,17 @@ class Graph:
         older = [one for one in old if self._name(one["entityName"]) not in fresh]
         added += sum(len(one["addedObservations"]) for one in self.add_observations(older, channel="import"))
         linked = self.create_relations(relations, channel="import")
-        return {"entities": len(made), "observations": added, "relations": len(linked), "skipped": skipped}
+        return {"entities": len(made), "observations": added, "relations": len(linked)}
+
+    def _fresh(self, entities: list[Entity], relations: list[Relation]) -> dict[str, int]:
+        """What of these is not there yet."""
+        whole = self._whole()
+        names = {self._name(one["name"]) for one in entities}
+        said = {(self._name(one["name"]), self._text(text)) for one in entities for text in one["observations"]}
+        known = {(one.name, text) for one in whole.entities.values() for text in one.observations}
+        links = {tuple(self._name(one[part]) for part in ENDS) for one in relations}
+        return {"entities": len(names - whole.entities.keys()), "observations": len(said - known),
+                "relations": len(links - whole.relations.keys())}  # fmt: skip
 
     # parts
 

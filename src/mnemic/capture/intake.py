@@ -7,6 +7,7 @@ After the commit the text is durable and found by words. Vectors follow through 
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,9 @@ MOMENTS = (-62_135_596_800_000, 253_402_300_799_999)
 EXCHANGE_MESSAGES = 60
 """An exchange of an agent that works for hours is cut here, so that no document grows without bound (000 §6)."""
 
+BATCH = 20
+"""Exchanges that share a commit: each waits for the disk, which takes longer than all else that is done for them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Note:
@@ -59,6 +63,20 @@ class Note:
     """The path it should have; else its kind and title make one. A document of the same source moves there."""
     was: str | None = None
     """The source it was read from before it was moved."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """An exchange as it may be stored: its turns that have words, and what was taken out of them."""
+
+    kept: list[tuple[Turn, str]]
+    redacted: int
+    frames: bool
+
+    def nothing(self) -> Receipt:
+        """What an exchange without words is answered."""
+        frames = "only recalled frames were in it; they are in memory already"
+        return Receipt("nothing", reason=frames if self.frames else "there was no text in it")
 
 
 class Intake:
@@ -202,16 +220,16 @@ class Intake:
     # conversations
 
     def capture(
-        self, ns: str, turns: Sequence[Turn], *, session: str | None = None, context: str = "",
+        self, ns: str, turns: Sequence[Turn], *, session: str | None = None, title: str = "", context: str = "",
         origin: Origin = "user", actor: Actor = "agent",
     ) -> CaptureReport:  # fmt: skip
-        """Store a conversation exchange by exchange, each in its own transaction.
+        """Store a conversation exchange by exchange; each has its entry in the ledger, and BATCH share a commit.
 
         A turn's own session wins over `session`; with neither, the conversation is named after its first words.
         Everything is checked before anything is stored. Raises BadInput for an unknown role or a text over the limit.
         """
         checked = [self._checked(place, turn) for place, turn in enumerate(turns, 1)]
-        context = self._line(context)
+        context, title = self._line(context), self._line(title)[:TITLE_LIMIT]
         receipts: list[Receipt] = []
         sessions, stored = set[str](), 0
         for name, group in _sessions(checked, encodable(session) if session else self._session_name(checked)):
@@ -219,10 +237,11 @@ class Intake:
             spoken = [turn for turn in group if turn.role not in SKIPPED]
             if len(spoken) < len(group):
                 receipts.append(Receipt("nothing", reason="instructions to the model are not remembered"))
-            for exchange in exchanges(spoken):
-                receipt, count = self._exchange(ns, name, exchange, context, origin, actor)
-                receipts.append(receipt)
-                stored += count
+            cut = [self._said(exchange) for exchange in exchanges(spoken)]
+            for start in range(0, len(cut), BATCH):
+                batch = self._batch(ns, name, cut[start : start + BATCH], title, context, origin, actor)
+                receipts += [receipt for receipt, _ in batch]
+                stored += sum(count for _, count in batch)
         kept = sum(receipt.status in ("stored", "queued") for receipt in receipts)
         return CaptureReport(len(sessions), kept, stored, tuple(receipts))
 
@@ -234,36 +253,56 @@ class Intake:
         session = None if turn.session is None else encodable(turn.session)
         return replace(turn, name=self._line(turn.name), session=session)
 
-    def _exchange(
-        self, ns: str, session: str, turns: Sequence[Turn], context: str, origin: Origin, actor: Actor
-    ) -> tuple[Receipt, int]:
-        pairs = [(turn, self._clean(turn.content)) for turn in turns]
-        redacted = sum(clean.redacted for _, clean in pairs)
+    def _said(self, turns: Sequence[Turn]) -> _Said:
+        pairs = [(turn, self._clean(turn.content)) for turn in self._unframed(turns)]
         kept = [(turn, clean.text) for turn, clean in pairs if clean.text.strip()]
-        if not kept:
-            frames = any(clean.frames for _, clean in pairs)
-            why = "only recalled frames were in it; they are in memory already" if frames else "there was no text in it"
-            return Receipt("nothing", reason=why), 0
+        return _Said(kept, sum(clean.redacted for _, clean in pairs), any(clean.frames for _, clean in pairs))
+
+    def _batch(
+        self, ns: str, session: str, batch: Sequence[_Said], title: str, context: str, origin: Origin, actor: Actor
+    ) -> list[tuple[Receipt, int]]:
+        """Store some exchanges in one transaction: all of them or, where it fails, none. With how many messages each has."""
+        if not any(said.kept for said in batch):
+            return [(said.nothing(), 0) for said in batch]
+        for said in batch:
+            self._fetch_grown(ns, session, said.kept)
+        done: list[tuple[Receipt, int]] = []
+        last: Event | None = None
+        with self._store.write(ns) as tx:
+            for said in batch:
+                event, receipt, count = self._exchange(tx, ns, session, said, title, context, origin, actor)
+                last = event or last
+                done.append((receipt, count))
+        if last:
+            self._ledger.committed(ns, last)
+        return done
+
+    def _fetch_grown(self, ns: str, session: str, kept: list[tuple[Turn, str]]) -> None:
+        """Bring the exchange that these turns continue back to the hot shelf."""
         last = next(iter(self._store.session_documents(ns, session, 1)), None)
-        if last is not None and last.shelf != "hot":
+        if kept and last is not None and last.shelf != "hot":
             before, _, known = self._continued(ns, session, kept)
             if before and known < len(kept):
                 self._rotation.fetch(ns, before)
-        with self._store.write(ns) as tx:
-            # Asked under the write lock: an erasure may be going on in another process.
-            fresh = [(turn, text) for turn, text in kept if self._store.was_erased(ns, self._mac(text)) is None]
-            if not fresh:
-                return Receipt("rejected", redacted=redacted, reason="this text was erased and must not come back"), 0
-            event, receipt, count = self._store_exchange(tx, ns, session, fresh, context, origin, actor)
-        if event:
-            self._ledger.committed(ns, event)
-        lost = len(kept) - len(fresh)
+
+    def _exchange(
+        self, tx: Transaction, ns: str, session: str, said: _Said, title: str, context: str, origin: Origin, actor: Actor
+    ) -> tuple[Event | None, Receipt, int]:
+        if not said.kept:
+            return None, said.nothing(), 0
+        # Asked under the write lock: an erasure may be going on in another process.
+        fresh = [(turn, text) for turn, text in said.kept if self._store.was_erased(ns, self._mac(text)) is None]
+        if not fresh:
+            why = "this text was erased and must not come back"
+            return None, Receipt("rejected", redacted=said.redacted, reason=why), 0
+        event, receipt, count = self._store_exchange(tx, ns, session, fresh, title, context, origin, actor)
+        lost = len(said.kept) - len(fresh)
         left_out: str | None = f"{lost} erased message{'s' if lost > 1 else ''} left out" if lost else None
-        return replace(receipt, redacted=redacted, reason=left_out or receipt.reason), count
+        return event, replace(receipt, redacted=said.redacted, reason=left_out or receipt.reason), count
 
     def _store_exchange(
-        self, tx: Transaction, ns: str, session: str, said: list[tuple[Turn, str]], context: str, origin: Origin,
-        actor: Actor,
+        self, tx: Transaction, ns: str, session: str, said: list[tuple[Turn, str]], title: str, context: str,
+        origin: Origin, actor: Actor,
     ) -> tuple[Event | None, Receipt, int]:  # fmt: skip
         now = self._now()
         marks = [_mark(turn.role, turn.name, digest(text)) for turn, text in said]
@@ -311,7 +350,7 @@ class Intake:
         changes = [Change("documents", (document.path,), asdict(before) if before else None, asdict(document))]
         changes += [Change("messages", (item.session, item.seq), None, asdict(item)) for item in new]
         if self._store.row(ns, "sessions", (session,)) is None:
-            row = {"id": session, "title": title_of(said[0][1]), "context": context, "origin": origin,
+            row = {"id": session, "title": title or title_of(said[0][1]), "context": context, "origin": origin,
                    "started_at": created, "recorded_at": now}  # fmt: skip
             changes.insert(0, Change("sessions", (session,), None, row))
         draft = Draft(
@@ -385,6 +424,19 @@ class Intake:
     def cleaned(self, text: str) -> str:
         """A text as it would be stored: without secrets and without what memory itself put into it."""
         return self._clean(text).text
+
+    def _unframed(self, turns: Sequence[Turn]) -> list[Turn]:
+        """The turns without frames of ours that a client split over several messages of one speaker."""
+        if len(turns) < 2 or "memory-recall" not in "".join(turn.content for turn in turns):
+            return list(turns)
+        from mnemic.text.frame import strip_parts
+
+        found = list[Turn]()
+        for _, group in itertools.groupby(turns, lambda turn: (turn.role, turn.name)):
+            run = list(group)
+            texts, _ = strip_parts([turn.content for turn in run])
+            found += [replace(turn, content=text) for turn, text in zip(run, texts, strict=True)]
+        return found
 
     def _clean(self, text: str) -> Cleaned:
         self._within_limit(text, "the text")

@@ -6,7 +6,7 @@ budget like the lines of the rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mnemic.context.rules import KINDS, LINE_CHARS, Line
@@ -39,19 +39,27 @@ def asked(judge: Callable[[], Budgeted], nonce: Callable[[], str]) -> Callable[[
     """A judge of the window from one that answers questions; each compaction has a budget of its own."""
 
     def summarise(lines: Sequence[Line], tokens: int) -> list[Line]:
-        speakers = {line.place: line.speaker for line in lines}
-        items = [frames.Item(place, _said(lines, place), "", speaker) for place, speaker in speakers.items()]
-        prompt = f"At most {tokens} tokens.\n{frames.render(items, nonce())}"
-        answer = judge().ask("window", SYSTEM, prompt, SCHEMA, 2 * tokens + 256)
-        rows = answer.get("lines")
-        if not isinstance(rows, list):
-            raise ModelError("window: the answer has no 'lines'")
-        found = [_line(row, speakers) for row in rows]
-        if not (kept := [line for line in found if line is not None]):
-            raise ModelError("window: no line of the answer names a message that was shown")
-        return kept
+        return answered(lines, judge().ask("window", SYSTEM, question(lines, tokens, nonce()), SCHEMA, 2 * tokens + 256))
 
     return summarise
+
+
+def question(lines: Sequence[Line], tokens: int, nonce: str) -> str:
+    """What is asked about the lines of a span: they stand in a frame, message by message."""
+    speakers = {line.place: line.speaker for line in lines}
+    items = [frames.Item(place, _said(lines, place), "", speaker) for place, speaker in speakers.items()]
+    return f"At most {tokens} tokens.\n{frames.render(items, nonce)}"
+
+
+def answered(lines: Sequence[Line], answer: Mapping[str, Any]) -> list[Line]:
+    """The lines of an answer that name a message that was shown. Raises ModelError if there are none."""
+    speakers = {line.place: line.speaker for line in lines}
+    rows = answer.get("lines")
+    if not isinstance(rows, list):
+        raise ModelError("window: the answer has no 'lines'")
+    if not (kept := [line for row in rows if (line := _line(row, speakers)) is not None]):
+        raise ModelError("window: no line of the answer names a message that was shown")
+    return kept
 
 
 def _said(lines: Sequence[Line], place: str) -> str:
@@ -59,7 +67,9 @@ def _said(lines: Sequence[Line], place: str) -> str:
 
 
 def _line(row: Any, speakers: dict[str, str]) -> Line | None:
-    if not isinstance(row, dict) or row.get("place") not in speakers or not isinstance(row.get("text"), str):
+    if not isinstance(row, dict) or not all(isinstance(row.get(name), str) for name in ("place", "text")):
+        return None
+    if row["place"] not in speakers:
         return None
     text = " ".join(row["text"].split())[:LINE_CHARS]
     kind = row["kind"] if row.get("kind") in KINDS else "note"

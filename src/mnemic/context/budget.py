@@ -9,7 +9,7 @@ What the four leave of the limit is for instructions, and for the tail to grow u
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mnemic.errors import BadInput
 from mnemic.text.tokens import estimate
@@ -43,6 +43,17 @@ class Budget:
     def fits(self, tokens: int) -> bool:
         """Whether a prompt of so many tokens leaves the headroom free."""
         return tokens <= self.limit
+
+    def less(self, tokens: int) -> Budget:
+        """What is left where so many tokens go out beside the messages; each allotment gives its share. Raises BadInput."""
+        limit = self.limit - max(0, tokens)
+        if limit < LEAST:
+            raise BadInput(
+                f"what goes out beside the messages (tools, instructions) takes {tokens:,} of {self.limit:,} tokens, the"
+                f" messages need {LEAST}: widen the window"
+            )
+        parts = {name: getattr(self, name) * limit // self.limit for name in SHARES}
+        return replace(self, limit=limit, **parts)
 
 
 def budget(

@@ -36,36 +36,46 @@ Search = Callable[[str, int], Sought]
 
 @dataclass(slots=True)
 class Beside:
-    """A thread that searches while the turn waits no longer than it wants to."""
+    """Threads that search while a turn waits no longer than it wants to. May be shared between threads."""
 
     search: Search
     seconds: float = SECONDS
+    threads: int = 1
     _asked: queue.SimpleQueue[tuple[str, int, queue.SimpleQueue[Sought | Exception]]] | None = None
-    _busy: queue.SimpleQueue[Sought | Exception] | None = field(default=None)
+    _late: list[queue.SimpleQueue[Sought | Exception]] = field(default_factory=list)
+    """Where searches that nobody waits for any more will answer."""
+    _guard: threading.Lock = field(default_factory=threading.Lock)
 
     def ask(self, query: str, tokens: int) -> Sought | str:
         """What was found, or why nothing was."""
-        if self._busy is not None:
-            if self._busy.empty():
+        with self._guard:
+            self._late = [reply for reply in self._late if reply.empty()]
+            if len(self._late) >= self.threads:
                 return "nothing was recalled: the search before this one still runs"
-            self._busy = None
-        if self._asked is None:
-            self._asked = queue.SimpleQueue()
-            threading.Thread(target=_serve, args=(self.search, self._asked), daemon=True).start()
+            asked = self._asked or self._started()
         reply: queue.SimpleQueue[Sought | Exception] = queue.SimpleQueue()
-        self._asked.put((query, tokens, reply))
+        asked.put((query, tokens, reply))
         try:
             found = reply.get(timeout=self.seconds)
         except queue.Empty:
-            self._busy = reply
+            with self._guard:
+                self._late.append(reply)
             return f"nothing was recalled: the search took longer than {self.seconds:g} s"
         return f"nothing was recalled: {found}" if isinstance(found, Exception) else found
 
+    def _started(self) -> queue.SimpleQueue[Any]:
+        self._asked = queue.SimpleQueue()
+        for _ in range(self.threads):
+            threading.Thread(target=_serve, args=(self.search, self._asked), daemon=True).start()
+        return self._asked
+
     def close(self) -> None:
-        """Let the thread end."""
-        if self._asked is not None:
-            self._asked.put(("", -1, queue.SimpleQueue()))
-            self._asked = None
+        """Let the threads end."""
+        with self._guard:
+            asked, self._asked = self._asked, None
+        for _ in range(self.threads if asked else 0):
+            assert asked is not None
+            asked.put(("", -1, queue.SimpleQueue()))
 
 
 def _serve(search: Search, asked: queue.SimpleQueue[Any]) -> None:

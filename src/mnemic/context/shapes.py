@@ -28,6 +28,8 @@ _IMAGES = ("image", "image_url", "input_image")
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _LABELS = ("type", "role", "id", "call_id", "tool_call_id", "tool_use_id", "status")
 _CALL_TEXT = 2_000
+_REMINDER = ("<system-reminder>", "</system-reminder>")
+"""What Claude Code puts around its own notes to the model in what the user says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ def read(message: Any) -> Entry:
     if not isinstance(message, Mapping):
         raise BadInput(f"a message must be an object, not {type(message).__name__}: {str(message)[:80]!r}")
     kind = message.get("type")
-    tokens = MESSAGE_TOKENS + _cost(message)
+    tokens = MESSAGE_TOKENS + cost(message)
     if isinstance(kind, str) and "role" not in message:
         return _item(message, kind, tokens)
     role = message.get("role")
@@ -67,15 +69,37 @@ def read(message: Any) -> Entry:
         found.call(message["function_call"].get("name"), message["function_call"])
     if role in ("tool", "function"):
         found.results.append(str(message.get("tool_call_id") or message.get("name") or ""))
+    texts = [left for text in found.texts if (left := unprompted(text))] if role == "user" else found.texts
     own = {"developer": "system", "function": "tool"}.get(role, role)
     if own == "user" and found.results and not found.spoken:
         own = "tool"
-    return Entry(message, own, "\n".join(found.texts), tokens, tuple(found.calls), tuple(found.results), found.spoken)
+    return Entry(message, own, "\n".join(texts), tokens, tuple(found.calls), tuple(found.results), found.spoken)
+
+
+def unprompted(text: str) -> str:
+    """What the user said, without the notes that a client put there for the model: neither question nor memory."""
+    begin, end = _REMINDER
+    parts, place = list[str](), 0
+    while (start := text.find(begin, place)) >= 0 and (stop := text.find(end, start)) >= 0:
+        parts.append(text[place:start])
+        place = stop + len(end)
+    return "".join([*parts, text[place:]]).strip() if parts else text
 
 
 def said(text: str) -> dict[str, Any]:
     """A message of the user's side with this text, in the form that every API takes."""
     return {"role": "user", "content": text}
+
+
+def unmarked(value: Any) -> Any:
+    """What is said, without what clients change from turn to turn: marks for a vendor's cache, one text as a list."""
+    if isinstance(value, Mapping):
+        return {key: unmarked(item) for key, item in value.items() if key != "cache_control"}
+    if isinstance(value, list | tuple):
+        parts = [unmarked(part) for part in value]
+        only = parts[0] if len(parts) == 1 else None
+        return only["text"] if isinstance(only, dict) and only.keys() == {"type", "text"} else parts
+    return value
 
 
 def _item(item: Mapping[str, Any], kind: str, tokens: int) -> Entry:
@@ -137,16 +161,16 @@ def _call_text(function: Mapping[str, Any]) -> str:
     return f"{function.get('name') or function.get('type')}({text[:_CALL_TEXT]})"
 
 
-def _cost(value: Any) -> int:
+def cost(value: Any) -> int:
     """Tokens of all that is written in a value; names of fields and small marks are in the cost of a message."""
     if isinstance(value, str):
         return estimate(value, PROFILE)
     if isinstance(value, Mapping):
         if value.get("type") in _IMAGES:
             return IMAGE_TOKENS
-        return sum(_cost(item) for key, item in value.items() if key not in _LABELS) + 1
+        return sum(cost(item) for key, item in value.items() if key not in _LABELS) + 1
     if isinstance(value, list | tuple):
-        return sum(map(_cost, value))
+        return sum(map(cost, value))
     return 0 if value is None else 2
 
 

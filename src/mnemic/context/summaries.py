@@ -18,6 +18,7 @@ from typing import Any, Literal
 from mnemic.clock import Clock, to_ms
 from mnemic.context import rules
 from mnemic.context.budget import Budget
+from mnemic.errors import Conflict
 from mnemic.ledger import Ledger
 from mnemic.ledger.record import window_object
 from mnemic.models.event import Change, Draft, Row
@@ -36,6 +37,8 @@ WEIGHTS = (0.6, 0.4)
 """Of importance and recency."""
 HALF_LIFE_DAYS = 30.0
 DAY_MS = 86_400_000
+AWAITED = "rules until agent"
+"""The judge of a summary by the rules that the connected agent may replace by a better one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +165,24 @@ class Pyramid:
         self._ledger.committed(self._ns, event)
         return [final.get(id(one), one) for one in shown]
 
+    def awaited(self) -> list[Summary]:
+        """The summaries that the agent may replace, oldest first."""
+        rows = self._store.select(self._ns, "summaries", {"judge": AWAITED, "tier": "active"})
+        return [Summary(**row) for row in rows if row["level"] == "mid"]
+
+    def replace(self, summary: Summary, text: str) -> None:
+        """Put the agent's text in the place of the rules'. Raises Conflict where the summary is not what it was."""
+        target = window_object(self._store.erasure_key, summary.session)
+        with self._store.write(self._ns) as tx:
+            if tx.row("summaries", (summary.id,)) != asdict(summary):
+                raise Conflict(f"summary {summary.id} was merged or answered meanwhile: take the next order")
+            change = Change("summaries", (summary.id,), asdict(summary), asdict(replace(summary, text=text, judge="agent")))
+            note = {"session": summary.session, "messages": summary.messages, "judge": "agent"}
+            event = self._ledger.record(
+                tx, self._ns, Draft("summarise", target, "agent", "agent", changes=(change,), note=note)
+            )
+        self._ledger.committed(self._ns, event)
+
     def _after(self, part: Summary) -> Row | None:
         if self._merged == "remove" or part.level != "mid":
             return None
@@ -194,4 +215,5 @@ class Pyramid:
             "cap": MAX_SUMMARIES,
             "never_below_floor": sum(never_archived(row["importance"]) for row in active),
             "merged": self._merged,
+            "awaiting_agent": len(self.awaited()),
         }

@@ -19,8 +19,8 @@ from typing import Any
 
 from mnemic.context import inject, rules
 from mnemic.context.budget import PROFILE, Budget
-from mnemic.context.shapes import Entry, is_cut, read, said, shortened, units
-from mnemic.context.summaries import IMPORTANCE, MERGE_THRESHOLD, Pyramid, Summary, folded
+from mnemic.context.shapes import Entry, is_cut, read, said, shortened, units, unmarked, unprompted
+from mnemic.context.summaries import AWAITED, IMPORTANCE, MERGE_THRESHOLD, Pyramid, Summary, folded
 from mnemic.errors import BadInput, MnemicError, ModelError
 from mnemic.ledger.record import digest, erasure_mac
 from mnemic.models.document import Turn
@@ -61,11 +61,15 @@ class Prepared:
     compacted: tuple[Mapping[str, Any], ...] = ()
     injected: tuple[Mapping[str, Any], ...] = ()
     degraded: tuple[str, ...] = ()
+    nothing: str = ""
+    """Why memory added nothing, if so."""
+    turn: tuple[Entry, ...] = field(default=(), repr=False)
+    """The latest user message and what came after it, as it was sent: what `observe` remembers."""
 
     def json(self) -> dict[str, Any]:
         tokens = {"before": self.before, "after": self.after, "by_part": dict(self.by_part)}
         return {"messages": self.messages, "session": self.session, "tokens": tokens, "compacted": list(self.compacted),
-                "injected": list(self.injected), "degraded": list(self.degraded)}  # fmt: skip
+                "injected": list(self.injected), "degraded": list(self.degraded), "nothing_injected": self.nothing}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -139,20 +143,19 @@ class ContextWindow:
     """The window of one conversation. Not shared between threads; close it, or use it as a context manager."""
 
     def __init__(
-        self, store: Store, pyramid: Pyramid, namespace: str, size: Budget, *, keep: Keep, search: inject.Search | None,
-        session: str | None = None, judge: Summarise | None = None, seconds: float = inject.SECONDS,
-        redact: bool = True,
+        self, store: Store, pyramid: Pyramid, namespace: str, size: Budget, *, keep: Keep, beside: inject.Beside | None,
+        session: str | None = None, judge: Summarise | None = None, awaits: bool = False, redact: bool = True,
     ) -> None:  # fmt: skip
-        self.budget = size
+        self._size = self.budget = size
         self.session = session
         self._store, self._pyramid, self._ns = store, pyramid, namespace
-        self._keep, self._judge, self._redact = keep, judge, redact
-        self._beside = inject.Beside(search, seconds) if search else None
+        self._keep, self._judge, self._awaits, self._redact = keep, judge, awaits, redact
+        self._beside = beside
         self._key = store.erasure_key
         self._read: list[_Known] = []
-        self._turn: tuple[str, list[Entry]] = ("", [])
+        self._last: Prepared | None = None
         self._frames: dict[str, Entry] = {}
-        self._shown: tuple[list[Summary], frames.Item, Entry] | None = None
+        self._shown: tuple[tuple[Budget, list[Summary]], frames.Item, Entry] | None = None
 
     def __enter__(self) -> ContextWindow:
         return self
@@ -161,20 +164,22 @@ class ContextWindow:
         self.close()
 
     def close(self) -> None:
-        """Let the search's thread end."""
+        """Let the search's threads end."""
         if self._beside is not None:
             self._beside.close()
 
-    def prepare(self, messages: Sequence[Any], *, pinned: Collection[int] = ()) -> Prepared:
+    def prepare(self, messages: Sequence[Any], *, pinned: Collection[int] = (), beside: int = 0) -> Prepared:
         """The prompt for the next call of a model; at most `budget.limit` tokens by the estimate.
 
-        `pinned` are places in `messages` that always stay. Raises BadInput for what is no conversation; whatever else
-        fails is told in `degraded`.
+        `pinned` are places in `messages` that always stay; `beside` is how many tokens go out with the messages without
+        being among them (tools, instructions in a field of their own). Raises BadInput for what is no conversation, and
+        where `beside` leaves no room; whatever else fails is told in `degraded`.
         """
+        self.budget = self._size.less(beside)
         entries = self._entries(messages)
         work = self._work(entries, pinned)
         before = work.tokens()
-        self._turn = (work.session, [entry for unit in work.units[work.latest :] for entry in unit.entries])
+        turn = tuple(entry for unit in work.units[_turn_begin(work) :] for entry in unit.entries)
         self._put_back(work)
         if work.talk_tokens() > self.budget.room:
             _drop_frames(work)
@@ -184,21 +189,25 @@ class ContextWindow:
             except MnemicError as error:
                 work.degraded.append(f"not summarised, the conversation is as it was: {error}")
             self._force(work)
-        self._inject(work)
-        return Prepared(
+        nothing = self._inject(work)
+        self._last = Prepared(
             messages=[entry.raw for unit in work.units for entry in unit.entries], session=work.session, before=before,
             after=work.tokens(), by_part=_by_part(work), compacted=tuple(work.compacted),
-            injected=tuple(work.injected), degraded=tuple(dict.fromkeys(work.degraded)),
+            injected=tuple(work.injected), degraded=tuple(dict.fromkeys(work.degraded)), nothing=nothing, turn=turn,
         )  # fmt: skip
+        return self._last
 
-    def observe(self, reply: Any) -> CaptureReport:
-        """Remember the turn that was prepared last with its reply: a text, a message, or a list of messages or items."""
-        session, turn = self._turn
-        if not session:
+    def observe(self, reply: Any, made: Prepared | None = None) -> CaptureReport:
+        """Remember a turn with its reply: a text, a message, or a list of messages or items; without one, an empty list.
+
+        The turn is that of `made`, else the one that was prepared last.
+        """
+        made = made or self._last
+        if made is None:
             raise BadInput("nothing was prepared yet: call prepare first")
         given = reply if isinstance(reply, list | tuple) else [reply]
         answers = [read({"role": "assistant", "content": one} if isinstance(one, str) else one) for one in given]
-        return self._keep(_turns([*turn, *answers]), session)
+        return self._keep(_turns([*made.turn, *answers]), made.session)
 
     # reading
 
@@ -251,7 +260,7 @@ class ContextWindow:
         if frame is not None and frame.path.count("/") == 2:
             return frame.path.rpartition("/")[2]
         first = next((unit.entries[0] for unit in found if unit.part == "talk"), None)
-        return f"window-{erasure_mac(self._key, _plain(first.raw))[:12]}" if first else "window"
+        return f"window-{erasure_mac(self._key, _plain(unmarked(first.raw)))[:12]}" if first else "window"
 
     def _put_back(self, work: _Work) -> None:
         """Put the frames of earlier turns, and of this one, back before their messages: the client sent only its own."""
@@ -365,7 +374,7 @@ class ContextWindow:
             for entry, text, place in zip(entries, texts, places, strict=True)
             for line in rules.lines_of(text, entry.role, place.removeprefix(_folder(places) + "/"))
         ]
-        name, picked = "rules", list[rules.Line]()
+        name, picked = AWAITED if self._awaits else "rules", list[rules.Line]()
         if self._judge is not None:
             try:
                 picked, name = rules.chosen(self._judge(lines, limit), limit), "endpoint"
@@ -407,16 +416,18 @@ class ContextWindow:
 
     def _paths(self, places: Sequence[tuple[int, int] | None]) -> list[str]:
         paths: dict[tuple[int, int], str] = {}
-        for document in {place[0] for place in places if place}:
-            for node in self._store.nodes(self._ns, document):
+        for number in {place[0] for place in places if place}:
+            document = self._store.document_by_id(self._ns, number)
+            for node in self._store.nodes(self._ns, number, document.shelf) if document else ():
                 if node.kind == "message" and node.message is not None:
-                    paths[document, node.message] = node.path
+                    paths[number, node.message] = node.path
         return [paths.get(place, "") if place else "" for place in places]
 
     def _replace(self, work: _Work, shown: Sequence[Summary], last: int) -> None:
         """Put the summaries in the place of all talk up to a unit. Instructions and pinned messages stay."""
-        if self._shown is None or self._shown[0] != shown:
-            self._shown = (list(shown), *self._rendered(shown))
+        key = (self.budget, list(shown))
+        if self._shown is None or self._shown[0] != key:
+            self._shown = (key, *self._rendered(shown))
         _, item, entry = self._shown
         found, stands = list[_Unit](), False
         for place, unit in enumerate(work.units):
@@ -517,33 +528,38 @@ class ContextWindow:
 
     # what memory adds
 
-    def _inject(self, work: _Work) -> None:
-        """Put memory's frame before the latest real user message, once a turn, if it fits its allotment."""
-        if self._beside is None or work.latest >= len(work.units):
-            return
+    def _inject(self, work: _Work) -> str:
+        """Put memory's frame before the latest real user message, once a turn, if it fits its allotment; or why not."""
+        if self._beside is None:
+            return "memory was not asked"
+        if work.latest >= len(work.units):
+            return "nobody spoke"
         unit = work.units[work.latest]
         entry = next((one for one in unit.entries if one.role == "user" and one.spoken), None)
         before = work.units[work.latest - 1] if work.latest else None
         if before is not None and before.part == "retrieved":
             if before.tokens <= self.budget.retrieved:
                 work.injected += [{"path": item.path, "again": True} for item in frames.parse(_content(before.entries[0]))]
-                return
+                return ""
             work.units.remove(before)
-        query = _own_text(entry)[: inject.QUERY_CHARS] if entry else ""
+        query = unprompted(_own_text(entry))[: inject.QUERY_CHARS] if entry else ""
         if entry is None or not query.strip() or any(map(is_cut, unit.entries)):
-            return
+            return "the user said nothing that could be searched for"
         found = self._beside.ask(query, self.budget.retrieved // PROFILE_SHARE)
         if isinstance(found, str):
             work.degraded.append(found)
-            return
+            return found
         profile, answer = found
         work.degraded += answer.degraded
         visible = "\n".join(_plain(one.raw) for unit in work.units for one in unit.entries)
         items = [item for item in profile if item.text not in visible and frames.escaped(item.text) not in visible]
         hits = inject.unseen(answer.hits, visible)
-        items = inject.within([*items, *map(inject.item_of, hits)], self.budget.retrieved, inject.HEADING)
-        if not items:
-            return
+        fitting = inject.within([*items, *map(inject.item_of, hits)], self.budget.retrieved, inject.HEADING)
+        if not fitting:
+            if items or hits:
+                return f"nothing that was found fits into {self.budget.retrieved} tokens"
+            return "the window shows already what was found" if answer.hits else "nothing fitting was found"
+        items = fitting
         frame = read(said(inject.sealed(items, self._key, inject.HEADING)))
         self._frames[_turn_key(work.session, unit)] = frame
         while len(self._frames) > REMEMBERED:
@@ -551,6 +567,7 @@ class ContextWindow:
         work.units.insert(work.latest, _Unit([frame], "retrieved"))
         scores = {hit.path: round(hit.score, 4) for hit in hits}
         work.injected += [{"path": item.path, "score": scores.get(item.path)} for item in items]
+        return ""
 
 
 def _drop_frames(work: _Work) -> None:
@@ -566,7 +583,7 @@ def _by_part(work: _Work) -> dict[str, int]:
 
 def _chained(mark: str, entry: Entry) -> str:
     """The digest of a conversation with one more message."""
-    return hashlib.sha256(f"{mark}\0{_plain(entry.raw)}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return hashlib.sha256(f"{mark}\0{_plain(unmarked(entry.raw))}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _plain(raw: Mapping[str, Any]) -> str:
@@ -613,6 +630,14 @@ def _first(work: _Work, parts: Sequence[str]) -> int | None:
     if set(parts) & {"system", "pinned"}:
         end = len(work.units)
     return next((place for place, unit in enumerate(work.units[:end]) if unit.part in parts), None)
+
+
+def _turn_begin(work: _Work) -> int:
+    """The first unit of what the user said last: of several messages in a row all."""
+    place = work.latest
+    while place and (unit := work.units[place - 1]).part != "system" and all(entry.role == "user" for entry in unit.entries):
+        place -= 1
+    return place
 
 
 def _orphan(work: _Work, place: int) -> bool:

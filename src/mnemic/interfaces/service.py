@@ -1,8 +1,8 @@
 """Where the running service of a home is: what `mnemic serve` writes down, and how a hook talks to it.
 
-A hook has 150 ms, so this module needs little of the standard library, and nothing of mnemic. Whether the service lives is
-told by the lock that it holds on the note: a note that a killed process left names nobody, and no token goes to whoever
-listens there now.
+A hook has 150 ms, so this module needs little of the standard library, and next to nothing of mnemic. Whether the service
+lives is told by the lock that it holds on the note: a note that a killed process left names nobody, and no token goes to
+whoever listens there now.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from mnemic.errors import BadInput
 
 FILE = "serve.json"
 TOKEN = "serve.token"
@@ -114,3 +116,11 @@ def post(note: Note, path: str, body: bytes, seconds: float) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise Unanswered("the answer is no object")
     return answer
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens. Raises BadInput."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
+    except (OSError, OverflowError) as error:
+        raise BadInput(f"cannot listen on {host}:{port} ({error}): choose another --port or --host") from None

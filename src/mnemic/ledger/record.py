@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,6 +25,7 @@ State = dict[tuple[str, tuple[str | int, ...]], Row]
 
 NOT_UNDOABLE = {
     "erase": "what was erased is gone for good",
+    "restate": "it only says again what stands",
     "rotate": "a document is found on whichever shelf it stands; changing it brings it back",
 }
 
@@ -65,6 +66,33 @@ class Ledger:
         tx.apply(draft.changes)
         tx.append(event)
         return event
+
+    def adopt(self, tx: Transaction, namespace: str, events: Iterable[Event]) -> Event | None:
+        """Append the entries of another home's ledger as they are, and make the rows what they say; returns the last.
+
+        For a namespace without entries. Raises Damaged where the entries do not prove themselves.
+        """
+        last: Event | None = None
+        gone, erased = set[int](), set[int]()
+        for event in events:
+            expected, previous = (last.seq + 1, last.hash) if last else (1, GENESIS)
+            if problem := _leaf_problem(namespace, event, expected, previous, {expected}):
+                raise Damaged(f"{problem}: nothing was taken in")
+            if event.payload is None:
+                gone.add(event.seq)
+            else:
+                if event.op == "erase":
+                    erased |= set(opened(event.payload)["note"].get("erased", ()))
+                for change in changes_of(event.payload):
+                    # What an erased entry would have made is not there: the row as it is takes its place.
+                    current = tx.row(change.table, change.key)
+                    if current != change.after:
+                        tx.apply([replace(change, before=current)])
+            tx.append(event)
+            last = event
+        if gone - erased:
+            raise Damaged(f"the content of entry {min(gone - erased)} is gone, and no erasure says so: nothing was taken in")
+        return last
 
     def committed(self, namespace: str, event: Event) -> None:
         """Note the new head outside the store. Call it right after the commit."""

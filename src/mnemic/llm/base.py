@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from mnemic.errors import ModelError
+from mnemic.errors import BudgetSpent
 from mnemic.text.tokens import estimate
 
 
@@ -43,12 +43,12 @@ class Budgeted:
     spent: int = 0
 
     def ask(self, stage: str, system: str, prompt: str, schema: Mapping[str, Any], max_tokens: int) -> dict[str, Any]:
-        """The answer. Raises ModelError before a call that could exceed the budget, and for an unusable answer."""
+        """The answer. Raises BudgetSpent before a call that could exceed the budget, ModelError for an unusable answer."""
         if self.asked >= self.calls:
-            raise ModelError(f"{stage}: the budget of {self.calls} calls is spent: raise llm.calls in mnemic.toml")
+            raise BudgetSpent(f"{stage}: the budget of {self.calls} calls is spent: raise llm.calls in mnemic.toml")
         needed = estimate(system, "cjk1") + estimate(prompt, "cjk1") + max_tokens
         if self.spent + needed > self.tokens:
-            raise ModelError(
+            raise BudgetSpent(
                 f"{stage}: this call could cost {needed} tokens and {max(0, self.tokens - self.spent)} are left of"
                 f" {self.tokens}: raise llm.tokens in mnemic.toml"
             )

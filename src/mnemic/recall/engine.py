@@ -44,7 +44,7 @@ SURE = 100
 """So many of the best are scored by their full vectors; in a large home the others by what their codes tell."""
 HOUR_MS = 3_600_000
 RERANKED = 30
-FLOOR = {"vector": 2.2, "words": 0.8}
+FLOOR = {"vector": 2.2, "words": 0.4}
 """Below this the best hit is no answer: set so that one in a hundred answerable questions is refused (docs/recall.md)."""
 TAIL = 0.3
 """What share of the floor the further hits must reach once the best is above it."""
@@ -391,9 +391,8 @@ class Recall:
         near: list[tuple[float, int, int, str]] = []
         for shelf, index in run.vectors.items():
             assert run.vector is not None
-            ids = index.nearest(run.vector, run.reach * VECTOR_K, run.among[shelf], run.without[shelf]).tolist()
-            cosines = index.cosines(run.vector, ids).tolist()
-            near += [(-cos, node, node, shelf) for node, cos in zip(ids, cosines, strict=True)]
+            ids, cosines = index.nearest(run.vector, run.reach * VECTOR_K, run.among[shelf], run.without[shelf])
+            near += [(-cos, node, node, shelf) for node, cos in zip(ids.tolist(), cosines.tolist(), strict=True)]
         return _first(near, run.reach * VECTOR_K, run.vector_rank)
 
     def _index(self, ns: str, shelf: str) -> VectorIndex:

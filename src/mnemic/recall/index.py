@@ -173,18 +173,25 @@ class VectorIndex:
             self._known.extend(self._store.vectors(self._ns, self._embedder, missing, self._shelf))
         return self._known.rows(ids)
 
-    def nearest(self, query: Floats, k: int, among: Ids | None = None, without: Ids = NONE) -> Ids:
-        """The ids of the k nodes closest to the query, best first; `among`: of these only; `without`: none of these."""
+    def nearest(
+        self, query: Floats, k: int, among: Ids | None = None, without: Ids = NONE
+    ) -> tuple[Ids, Floats]:
+        """The ids of the k nodes closest to the query, best first, and their cosines.
+
+        `among`: of these only; `without`: none of these.
+        """
         if k < 1:
-            return NONE
+            return NONE, np.zeros(0, dtype=np.float32)
         with self._guard:
             ids = self._likely(query, k + len(without)) if among is None else among
             ids = ids[~np.isin(ids, without)]
-            return _top(ids, self.cosines(query, ids.tolist()), k)
+            cosines = self.cosines(query, ids.tolist())
+            best = _top(ids, cosines, k)
+            return ids[best], cosines[best]
 
     def _likely(self, query: Floats, k: int) -> Ids:
         """Nodes among which the k nearest are."""
-        loose = _top(self._loose.ids, self._scan(query), k)
+        loose = self._loose.ids[_top(self._loose.ids, self._scan(query), k)]
         if self._coder is None:
             return loose
         nodes = self._coded_columns()[0]
@@ -294,12 +301,12 @@ class _Known:
         return self._vectors[places[places >= 0]].astype(np.float32), places >= 0
 
 
-def _top(ids: Ids, scores: Floats, k: int) -> Ids:
-    """The k ids with the highest scores, best first, ties by id; NaN is no score."""
+def _top(ids: Ids, scores: Floats, k: int) -> NDArray[np.intp]:
+    """The places of the k highest scores, best first, ties by id; NaN is no score."""
     have = np.flatnonzero(~np.isnan(scores))
     if len(have) > k:
         have = have[scores[have] >= np.partition(scores[have], len(have) - k)[len(have) - k]]
-    return ids[have[np.lexsort((ids[have], -scores[have]))[:k]]]
+    return have[np.lexsort((ids[have], -scores[have]))[:k]]
 
 
 def _lengths(rows: Floats, mean: Floats) -> Floats:

@@ -320,6 +320,18 @@ class Store(Protocol):
 
     def set_meta(self, key: str, value: str) -> None: ...
 
+    def sequences(self, ns: str) -> dict[str, int]:
+        """How far identifiers were handed out, by name: those of the home that rows of truth bear, and the namespace's own."""
+        ...
+
+    def erased(self, ns: str) -> list[tuple[str, int]]:
+        """The keyed digests of what was erased, in order, with when that was."""
+        ...
+
+    def take_erasure_key(self, key: bytes) -> None:
+        """Know erased texts by the key of another home. Only for one that holds nothing yet."""
+        ...
+
     def rebuild_fulltext(self) -> int:
         """Make all full-text rows anew from the nodes' texts, on every shelf; returns how many."""
         ...

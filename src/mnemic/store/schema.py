@@ -92,5 +92,9 @@ TRUTH: dict[str, Table] = {
                 "approved", "approved_by", "why",
             ),
         ),
+        Table("chunks", ("id",), ("id", "session", "first", "last", "digest", "state", "judge")),
+        Table("subjects", ("key",), ("key", "title", "kind", "article")),
+        Table("routes", ("chunk", "subject"), ("chunk", "subject", "turns", "state", "section")),
+        Table("dreams", ("id",), ("id", "at", "judge", "report")),
     )
 }  # fmt: skip

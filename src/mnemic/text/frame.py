@@ -19,10 +19,13 @@ it out, so that a memory of a memory is never stored.
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
+import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -106,17 +109,31 @@ def parse(frame: str) -> list[Item]:
 def strip(text: str) -> tuple[str, int]:
     """`text` without our own frames, and how many there were. Linear in its length.
 
-    A frame is known by its nonce, as it is, escaped once for HTML or JSON, or behind quote marks. One without
-    its end goes as far as lines that are recognisably ours. Text that mentions memory-recall stays.
+    A frame is known by its nonce, as it is, behind quote marks, or escaped up to three times, for HTML or JSON. One without
+    its end goes as far as lines that are recognisably ours, and so does one without its beginning. Text that mentions
+    memory-recall stays.
     """
-    if "memory-recall" not in text:
-        return text, 0
-    parts, place, count = [], 0, 0
-    for start, end in _frames(text):
-        start, end = _wrapped(text, start, end, place)
-        parts.append(text[place:start])
-        place, count = end, count + 1
-    return "".join([*parts, text[place:]]), count
+    count = 0
+    for layers, bracket in _WAYS:
+        if not _NAMED.search(text):
+            break
+        spans = _spans(text, layers, bracket)
+        text, count = "".join(_kept(text, spans)), count + len(spans)
+    return text, count
+
+
+def strip_parts(texts: Sequence[str]) -> tuple[list[str], int]:
+    """Texts that one speaker gave one after the other, without frames that go over several of them, and how many."""
+    parts, count = list(texts), 0
+    for layers, bracket in _WAYS:
+        whole = "".join(parts)
+        if len(parts) < 2 or not _NAMED.search(whole):
+            break
+        edges = [0, *itertools.accumulate(map(len, parts))]
+        spans = _spans(whole, layers, bracket, closed=True)
+        spans = [(start, end) for start, end in spans if bisect_right(edges, start) < bisect_left(edges, end)]
+        parts, count = [_part(whole, spans, *edge) for edge in itertools.pairwise(edges)], count + len(spans)
+    return parts, count
 
 
 def clean(text: str) -> str:
@@ -241,35 +258,135 @@ _TAG = re.compile(
 )
 # Lines end as they are, or as \n in a JSON string, where every other escape has its own backslash.
 _PLAIN = (re.compile(r"[ \t]*\r?\n[ \t>]*"), re.compile(r"[^\n]*"))
-_IN_JSON = (re.compile(r"(?:\\r)?\\n[ \t>]*"), re.compile(r'(?:[^\n\\"]|\\[^n\n])*(?:\\\Z)?'))
+_IN_JSON = (re.compile(r"(?<!\\)(?:\\r)?\\n[ \t>]*"), re.compile(r'(?:[^\n\\"]|\\[^n\n])*(?:\\\Z)?'))
+_MARK = re.compile(r'(?<!\\)"')
 _TORN_ESCAPE = re.compile(r"(?:&[#\w]{0,6}|\\+)$")
 _OURS = re.compile(rf"\{{{_QUOTE}(?:path|heading|omitted){_QUOTE}: ")
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」"}
 
 
-def _frames(text: str) -> Iterator[tuple[int, int]]:
+_NAMED = re.compile(r"memory-recall\s{1,4}nonce")
+_Places = list[tuple[int, int]]
+"""Of a text with escapes undone: (place in it, place in the text it was made of) behind each escape, in order."""
+_ESCAPES = {
+    "html": re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z]{2,6});"),
+    "json": re.compile(r"\\(?:[\"\\/nrt]|u[0-9a-fA-F]{4})"),
+}
+_LAYERS: list[tuple[str, ...]] = [layers for count in range(3) for layers in itertools.product(("html", "json"), repeat=count)]
+"""Escapes that are undone before a frame is looked for, which may be escaped once more."""
+_WAYS = list(itertools.product(_LAYERS, ("<", "&", "\\")))
+"""In this order: what a frame tells of tags is written with a bracket that comes later than its own."""
+
+
+def _spans(text: str, layers: Sequence[str], bracket: str, *, closed: bool = False) -> list[tuple[int, int]]:
+    """Where frames stand with what a client put around them, in a text with these layers of escapes undone; in order."""
+    plain, places = text, list[_Places]()
+    for layer in layers:
+        plain, moved = _unescaped(plain, layer)
+        places.append(moved)
+    if layers and plain == text:
+        return []
+    spans, place = list[tuple[int, int]](), 0
+    for start, end in _frames(plain, bracket, closed=closed):
+        start, place = _wrapped(plain, start, end, place)
+        spans.append(_outer((start, place), places))
+    return spans
+
+
+def _part(text: str, spans: Iterable[tuple[int, int]], start: int, end: int) -> str:
+    """A part of a text without the spans."""
+    own = [(max(start, first) - start, min(end, last) - start) for first, last in spans if first < end and last > start]
+    return "".join(_kept(text[start:end], own))
+
+
+def _kept(text: str, spans: Iterable[tuple[int, int]]) -> Iterator[str]:
+    """What stands around the spans, which are in order."""
+    place = 0
+    for start, end in spans:
+        yield text[place:start]
+        place = max(place, end)
+    yield text[place:]
+
+
+def _unescaped(text: str, layer: str) -> tuple[str, _Places]:
+    """The text with one layer of escapes undone, and where its pieces were."""
+    parts, places, length, place = list[str](), _Places(), 0, 0
+    for match in _ESCAPES[layer].finditer(text):
+        char = html.unescape(match[0]) if layer == "html" else _JSON_ESCAPES.get(match[0][1]) or chr(int(match[0][2:], 16))
+        parts += [text[place : match.start()], char]
+        length += match.start() - place + len(char)
+        place = match.end()
+        places.append((length, place))
+    return "".join([*parts, text[place:]]), places
+
+
+_JSON_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "n": "\n", "r": "\r", "t": "\t"}
+
+
+def _outer(span: tuple[int, int], layers: Sequence[_Places]) -> tuple[int, int]:
+    """Where a stretch of a text with escapes undone stands in the text it came from."""
+    start, end = span
+    for places in reversed(layers):
+        start, end = _before(start, places), _before(end, places)
+    return start, end
+
+
+def _before(place: int, places: _Places) -> int:
+    at = bisect_right(places, (place, sys.maxsize)) - 1
+    return place if at < 0 else places[at][1] + place - places[at][0]
+
+
+def _frames(text: str, bracket: str, *, closed: bool = False) -> Iterator[tuple[int, int]]:
     """Where our frames stand: from an opening tag to the closing one of its nonce, or to our last line.
 
-    Both are written with the same bracket: within a frame only escaped ones occur.
+    Both are written with the same bracket: within a frame only escaped ones occur. With `closed`, only those that have
+    both. `bracket` is how the tags that are looked at begin.
     """
     closes: dict[tuple[str, str], list[re.Match[str]]] = {}
-    opens: list[re.Match[str]] = []
-    for tag in _TAG.finditer(text):
+    tags = [tag for tag in _TAG.finditer(text) if tag["lt"].startswith(bracket)]
+    for tag in tags:
         if tag["slash"]:
             closes.setdefault((tag["nonce"], tag["lt"]), []).append(tag)
-        else:
-            opens.append(tag)
     for found in closes.values():
         found.reverse()
-    place = 0
-    for tag in opens:
+    place, since, bare = 0, 0, True  # bare: nothing of the text so far stays
+    for tag in tags:
         if tag.start() < place:
             continue
-        behind = closes.get((tag["nonce"], tag["lt"]), [])
-        while behind and behind[-1].start() < tag.end():
-            behind.pop()
-        place = behind[-1].end() if behind else _unclosed(text, tag)
-        yield tag.start(), place
+        least, since = max(place, since), tag.end()
+        if tag["slash"]:
+            begin = None if closed else _headless(text, least, tag.start(), bare and least == place)
+            end = tag.end()
+        else:
+            behind = closes.get((tag["nonce"], tag["lt"]), [])
+            while behind and behind[-1].start() < tag.end():
+                behind.pop()
+            begin = None if closed and not behind else tag.start()
+            end = behind[-1].end() if behind else _unclosed(text, tag)
+        if begin is not None:
+            bare = bare and not text[place:begin].strip(" \t\r\n>")
+            place = end
+            yield begin, end
+
+
+def _headless(text: str, least: int, tag: int, begins: bool) -> int | None:
+    """Where the lines of ours before a closing tag begin, behind `least`; where the text begins there, it may within one."""
+    for ends in (_PLAIN[0], _IN_JSON[0]):
+        gaps = [gap for gap in ends.finditer(text, least, tag) if gap.start() > least + 1]  # the first may be a torn escape
+        if not gaps or gaps[-1].end() != tag:
+            continue
+        first = least
+        if ends is _IN_JSON[0]:  # in a string, whose own quotation mark bears no backslash
+            first = max((mark.end() for mark in _MARK.finditer(text, least + 1, gaps[0].start())), default=least)
+        start, lines = None, [first, *(gap.end() for gap in gaps[:-1])]
+        for line, gap in reversed(list(zip(lines, gaps, strict=True))):
+            said = text[line : gap.start()]
+            if not _is_ours(said.lstrip(" \t>")) and not (line == first and begins and _is_tail(said)):
+                break
+            start = line
+        if start is not None:
+            return start
+    return None
 
 
 def _unclosed(text: str, tag: re.Match[str]) -> int:
@@ -280,7 +397,7 @@ def _unclosed(text: str, tag: re.Match[str]) -> int:
         line = lines.match(text, gap.end())
         end = line.end() if line else gap.end()
         last = end == len(text) or (lines is _IN_JSON[1] and text[end] == '"')
-        line_text = text[gap.end() : end]
+        line_text = text[gap.end() : end].rstrip("\r")
         if not (_is_ours(line_text) or (last and _is_torn(line_text, place == tag.end(), tag["nonce"]))):
             break
         place = end
@@ -289,6 +406,11 @@ def _unclosed(text: str, tag: re.Match[str]) -> int:
 
 def _is_ours(line: str) -> bool:
     return line == NOTE or _OURS.match(line) is not None
+
+
+def _is_tail(line: str) -> bool:
+    """Whether the first line of a text is the end of one of ours."""
+    return html.unescape(line).replace('\\"', '"').endswith(('"}', NOTE[-20:]))
 
 
 def _is_torn(line: str, first: bool, nonce: str) -> bool:

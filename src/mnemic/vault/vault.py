@@ -35,6 +35,7 @@ from mnemic.vault.history import History
 from mnemic.vault.links import Graph, Link, key_of, leads, led, links, resolve, rewritten, stem, written
 from mnemic.vault.log import only_appended
 from mnemic.vault.scan import Listing, scan
+from mnemic.vault.together import Together, journal_name
 
 GONE = "its file was deleted from the vault"
 """Why a document is hidden whose file is gone; the file's return shows it again."""
@@ -120,6 +121,7 @@ class Vault:
         self.settings = settings
         self.history = History(root, settings.git)
         self.git_problem: str | None = None
+        self.together = Together(self, lock.parent / "journal" / journal_name(ns), store, ns)
         self.mirror: Callable[[int], list[str]] | None = None
         """Brings the daily notes up to date after a sync; returns those that it changed."""
 
@@ -130,6 +132,7 @@ class Vault:
         if dry_run:
             return self._synced(scan(self.root), 0, True, accept_deletions)
         with self.alone() as tick:
+            self.together.recover(tick)
             self.finish_renames()
             report = self._synced(scan(self.root), tick, False, accept_deletions)
             if self.mirror is not None:
@@ -304,15 +307,36 @@ class Vault:
             self.create(path, data, origin)
             self.read_back([path], tick, message)
 
+    def intend(self, texts: Mapping[str, tuple[bytes, Origin]]) -> None:
+        """Note what is going to be written, so that it is known as ours (F05)."""
+        with self._store.write(self._ns) as tx:
+            for path, (data, origin) in texts.items():
+                before = self._store.vault_file(self._ns, path)
+                row = before or VaultFile(path, key_of(path), "writing", 0, 0, -1, 0, "", "", origin, kind_of(path),
+                                          "", "", "", 0, "")  # fmt: skip
+                state = "writing" if before is None or before.state == "gone" else before.state
+                tx.put_vault_file(replace(row, intent=sha256(data), origin=origin, state=state))
+
+    def take_out(self, path: str) -> None:
+        """A file that is ours to take away goes; its document is hidden."""
+        self.folder.remove(path)
+        row = self._store.vault_file(self._ns, path)
+        if row is None or row.state == "gone":
+            return
+        if row.state == "kept":
+            self._door.hide(self.source(path), GONE)
+        batch = _Batch(self._store, self._ns)
+        if row.state == "writing":
+            batch.drop(path)
+        else:
+            batch.put(replace(row, state="gone", committed=0), links=())
+        batch.close()
+
     def create(self, path: str, data: bytes, origin: Origin) -> None:
         """Make a new file. Raises Conflict if one is there."""
         if self.folder.exists(path):
             raise Conflict(f"{path!r} is there already: choose another title, or edit it")
-        before = self._store.vault_file(self._ns, path)
-        intent = before or VaultFile(path, key_of(path), "writing", 0, 0, -1, 0, "", "", origin, kind_of(path),
-                                     "", "", "", 0, "")  # fmt: skip
-        state = "writing" if before is None or before.state == "gone" else before.state
-        self._note(replace(intent, intent=sha256(data), origin=origin, state=state))
+        self.intend({path: (data, origin)})
         self.folder.create(path, data)
 
     def revise(self, path: str, edit: Edit, message: str, by: Origin | None = None) -> None:
@@ -587,12 +611,15 @@ class Vault:
         return made
 
     @contextmanager
-    def alone(self) -> Iterator[int]:
-        """One writer of ours at a time; gives the file system's own time, in ns."""
+    def alone(self, *, wait: bool = True) -> Iterator[int]:
+        """One writer of ours at a time; gives the file system's own time, in ns. Raises Busy instead of waiting."""
         self._lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            except BlockingIOError:
+                raise Busy("another process writes to the vault: try again later") from None
             yield self.tick()
         finally:
             os.close(descriptor)

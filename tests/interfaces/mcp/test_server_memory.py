@@ -89,4 +89,4 @@ def test_its_file_is_taken_in_by_the_command(tmp_path: Path) -> None:
         [sys.executable, "-m", "mnemic", *words], capture_output=True, text=True, check=True,
         env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path), "MNEMIC_CONFIG": str(tmp_path / "config")},
     )  # fmt: skip
-    assert json.loads(done.stdout) == {"entities": 1, "observations": 1, "relations": 1, "skipped": []}
+    assert json.loads(done.stdout) == {"read": 3, "entities": 1, "observations": 1, "relations": 1, "skipped": []}

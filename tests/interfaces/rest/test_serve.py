@@ -22,8 +22,8 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from mnemic import Memory
 from mnemic.errors import BadInput
-from mnemic.interfaces.rest.serve import Mirroring, bound, token_of
-from mnemic.interfaces.service import FILE, TOKEN
+from mnemic.interfaces.rest.serve import Mirroring, token_of
+from mnemic.interfaces.service import FILE, TOKEN, bound
 from tests.interfaces.mcp.clients import home
 
 

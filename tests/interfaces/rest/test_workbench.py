@@ -16,12 +16,15 @@ import pytest
 
 from mnemic import Memory
 from mnemic.interfaces.rest import app as rest
-from mnemic.interfaces.rest.serve import bound
+from mnemic.interfaces.service import bound
 from mnemic.models.document import Turn
 from tests.interfaces.mcp.clients import home
 from tests.interfaces.rest.clients import TOKEN
 
-PAYLOAD = "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>{{7*7}}javascript:window.pwned=1\"'><svg onload=window.pwned=1>"
+PAYLOAD = (
+    "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>{{7*7}}javascript:window.pwned=1\"'>"
+    "<svg onload=window.pwned=1>"
+)
 PLACES = {
     "#/recall": "Ask as you would ask", "#/recall?q=payload": "hits in", "#/tree": "sessions", "#/diary": "home_city",
     "#/diary?tab=concerns": "A report", "#/diary?tab=diary": "I moved", "#/experiences": "Build before you copy",
@@ -70,7 +73,8 @@ def url(memory: Memory) -> Iterator[str]:
     import uvicorn
 
     with bound("127.0.0.1", 0) as line:
-        server = uvicorn.Server(uvicorn.Config(rest.application(memory, TOKEN), log_level="critical", ws="none", lifespan="on"))
+        config = uvicorn.Config(rest.application(memory, TOKEN), log_level="critical", ws="none", lifespan="on")
+        server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [line]})
         thread.start()
         yield f"http://127.0.0.1:{line.getsockname()[1]}"
@@ -127,8 +131,9 @@ def filled(memory: Memory, text: str) -> None:
     memory.facts.add("identity", "home_city", text, reason=text)
     memory.extract({"concerns": [{"action": "new", "title": f"A report {text}", "background": text, "source_diary_ids": [1]}],
                     "summary": text})  # fmt: skip
-    lesson = {"kind": "positive", "family": f"deploy {text}", "gist": f"Build before you copy {text}", "situation": [f"deploying {text}"],
-              "path": [text], "reasoning": text, "limits": [text], "evidence": {"note": text}}  # fmt: skip
+    lesson = {"kind": "positive", "family": f"deploy {text}", "gist": f"Build before you copy {text}",
+              "situation": [f"deploying {text}"], "path": [text], "reasoning": text, "limits": [text],
+              "evidence": {"note": text}}  # fmt: skip
     memory.experiences.add(lesson, reason=text)
     memory.cards.new("Ada", "contact", description=text, body=text)
     memory.state.write(text)
@@ -157,7 +162,7 @@ def test_an_empty_home_teaches_what_to_do(chromium: Any, memory: Memory, url: st
     desk.clean()
 
 
-def test_a_person_remembers_pins_forgets_and_takes_it_back_always_with_a_reason(chromium: Any, memory: Memory, url: str) -> None:
+def test_a_person_remembers_pins_forgets_and_takes_it_back(chromium: Any, memory: Memory, url: str) -> None:
     desk = Desk(chromium, url)
     desk.page.keyboard.press("n")
     desk.page.fill("dialog textarea[name=text]", "Ada prefers the window seat.")
@@ -209,7 +214,7 @@ def test_a_person_adds_pins_demotes_and_archives_experiences(chromium: Any, memo
     desk.clean()
 
 
-def test_an_edit_of_what_somebody_else_has_changed_is_refused_and_nothing_is_lost(chromium: Any, memory: Memory, url: str) -> None:
+def test_an_edit_of_what_somebody_else_has_changed_is_refused(chromium: Any, memory: Memory, url: str) -> None:
     memory.facts.add("identity", "home_city", "Porto")
     desk = Desk(chromium, url)
     desk.go("#/diary")
@@ -246,7 +251,7 @@ def test_the_keyboard_alone_asks_opens_and_goes_about(chromium: Any, memory: Mem
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_narrow_screen_shows_every_page_without_scrolling_sideways(chromium: Any, memory: Memory, url: str, scheme: str) -> None:
+def test_a_narrow_screen_scrolls_no_page_sideways(chromium: Any, memory: Memory, url: str, scheme: str) -> None:
     filled(memory, "a text")
     desk = Desk(chromium, url, viewport={"width": 360, "height": 700}, color_scheme=scheme)
     for place in PLACES:

@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.errors import BadInput, MnemicError
-from mnemic.interfaces.cli import agents, daily, experience, lifecycle, render, semantic, serve, vault, window
+from mnemic.interfaces.cli import (
+    agents,
+    daily,
+    dream,
+    experience,
+    lifecycle,
+    proxy,
+    render,
+    semantic,
+    serve,
+    transfer,
+    vault,
+    window,
+)
 from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, milliseconds, moment, opened, read, stdin
 
 if TYPE_CHECKING:
@@ -28,7 +41,10 @@ lifecycle.register(app)
 vault.register(app)
 daily.register(app)
 window.register(app)
+dream.register(app)
 agents.register(app)
+transfer.register(app)
+proxy.register(app)
 serve.register(app)
 
 
@@ -195,8 +211,12 @@ def forget(
 
 
 @app.command()
-def undo(seq: int, reason: Reason = "", as_json: Json = False) -> None:
-    """Take one ledger entry back."""
+def undo(
+    seq: Annotated[str, typer.Argument(metavar="SEQ", help="A ledger entry's number, or dream:ID.")],
+    reason: Reason = "",
+    as_json: Json = False,
+) -> None:
+    """Take one ledger entry back, or a whole dream."""
     with opened() as memory:
         emit(memory.undo(seq, reason=reason), as_json, render.record)
 

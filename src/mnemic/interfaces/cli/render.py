@@ -6,6 +6,9 @@ rich is loaded by what needs it: a command with --json prints none of this.
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -129,6 +132,24 @@ def record(row: dict[str, Any]) -> None:
         elif isinstance(value, list | tuple):
             value = "; ".join(str(item) for item in value) or "none"
         line((f"{name:<14}", "dim"), (value, ""))
+
+
+@contextmanager
+def stages(quiet: bool) -> Iterator[Callable[[str], None] | None]:
+    """A progress bar for named stages, on stderr; none where nobody watches."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("dream", total=13)
+
+        def step(name: str) -> None:
+            bar.update(task, advance=1, description=name)
+
+        yield step
 
 
 LIFE = {"live": "green", "candidate": "yellow", "challenged": "red", "cold": "red"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
+import inspect
 import json
 import logging
 import re
@@ -210,7 +211,7 @@ def _page(memory: Memory, route: Route, given: dict[str, Any], place: tuple[int,
         more, rows = len(rows) > limit, rows[:limit]
         after = rows[-1]["seq"] if rows else 0
     else:
-        takes = "limit" in route.definition.__kwdefaults__ if route.definition.__kwdefaults__ else False
+        takes = "limit" in inspect.signature(route.definition).parameters
         rows = list(method(**given, **({"limit": begin + limit + 1} if takes else {})))
         rows = rows[::-1] if route.page == "latest" else rows
         more, after = len(rows) > begin + limit, begin + limit

@@ -108,15 +108,17 @@ NUMBERED: Mapping[str, tuple[str, ...]] = {
 GRAPH = ("create_entities", "create_relations", "add_observations", "delete_entities", "delete_observations", "delete_relations",
          "open", "search")  # fmt: skip
 
+WIKI = ("search", "resolve", "toc", "section", "infobox", "links", "category")
+
 
 def _table() -> tuple[Route, ...]:
     post, get = "POST", "GET"
     plain = [Route(post, f"/{name.replace('_', '-')}", name) for name in (
         "remember", "capture", "observe", "flush", "recall", "extract", "extract_auto", "session_start", "forget", "accept",
-        "touch", "tier", "decay", "rotate", "vacuum", "tend", "index", "reindex", "compress_dailies",
+        "touch", "tier", "decay", "rotate", "vacuum", "tend", "index", "reindex", "compress_dailies", "dream", "night", "fold",
     )]  # fmt: skip
     read = [Route(get, f"/{name.replace('_', '-')}", name) for name in (
-        "profile", "status", "stats", "doctor", "verify", "window_status",
+        "profile", "status", "stats", "doctor", "verify", "window_status", "schedule", "path_of", "fingerprint",
     )]  # fmt: skip
     # A caller from outside names no files of this machine.
     read += [Route(get, f"/{name}", name, fixed={"files": ()}) for name in ("audit", "budget")]
@@ -152,6 +154,11 @@ def _table() -> tuple[Route, ...]:
         Route(get, "/card", "cards.show", steady=True), Route(get, "/card/links", "cards.links"), *cards,
         Route(get, "/state", "state.show", steady=True), Route("PUT", "/state", "state.write", guards="state.show"),
         Route(get, "/dailies", "daily.all", page="slice"), Route(get, "/daily", "daily.named"),
+        Route(get, "/sessions/{name}", "session"),
+        Route(get, "/dreams", "dreams", page="slice"), Route(get, "/dreams/{id}", "dream_show"),
+        Route(post, "/dream/work/next", "work_next"), Route(post, "/dream/work/{id}/submit", "work_submit"),
+        Route(post, "/window/work/next", "window_work_next"), Route(post, "/window/work/{id}/submit", "window_work_submit"),
+        Route(get, "/wiki", "wiki.list"), *(Route(get, f"/wiki/{name}", f"wiki.{name}") for name in WIKI),
         Route(get, "/graph", "graph.read"), *(Route(post, f"/graph/{name.replace('_', '-')}", f"graph.{name}") for name in GRAPH),
         Route(post, "/hooks/{event}", "hook", whole="given"),
     )  # fmt: skip
@@ -164,10 +171,11 @@ def _parts() -> dict[str, type]:
     from mnemic.knowledge.experiences import Experiences
     from mnemic.knowledge.facts import Facts
     from mnemic.memory import Memory
+    from mnemic.synthesis import Wiki
     from mnemic.vault import Cards, Daily, State, Vault
 
     return {"": Memory, "diary": Diary, "facts": Facts, "concerns": Concerns, "experiences": Experiences, "graph": Graph,
-            "vault": Vault, "cards": Cards, "daily": Daily, "state": State}  # fmt: skip
+            "vault": Vault, "cards": Cards, "daily": Daily, "state": State, "wiki": Wiki}  # fmt: skip
 
 
 ROUTES = _table()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import socket
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -43,7 +42,7 @@ def serve(
     file = token_file or memory.settings.home / service.TOKEN
     token = token_of(file)
     own = f"[{host}]" if ":" in host else host
-    with bound(host, port) as line:
+    with service.bound(host, port) as line:
         number = line.getsockname()[1]
         mcp = _mcp(memory, (*LOOPBACK, own, *hosts), origins)
         app = application(memory, token, hosts=(*hosts, host), origins=origins, mcp=mcp)
@@ -78,14 +77,6 @@ def token_of(file: Path) -> str:
             f"the token in {str(file)!r} is no good: give one line of {LEAST_CHARS} characters or more, or delete the file"
         )
     return token
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises BadInput."""
-    try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
-    except (OSError, OverflowError) as error:
-        raise BadInput(f"cannot listen on {host}:{port} ({error}): choose another --port or --host") from None
 
 
 def _mcp(memory: Memory, hosts: Iterable[str], origins: Iterable[str]) -> Starlette | None:

@@ -43,8 +43,8 @@ class Argument:
 
 
 def arguments(method: Callable[..., Any], without: Iterable[str] = ()) -> dict[str, Argument]:
-    """The arguments that a client may give, without functions and those that are left out."""
-    left, found = {"self", "memory", "progress", *without}, dict[str, Argument]()
+    """The arguments that a client may give: not functions, what is only passed on, and what is left out."""
+    left, found = {"self", "memory", "progress", "options", *without}, dict[str, Argument]()
     for name, parameter in inspect.signature(method).parameters.items():
         if name in left:
             continue

@@ -33,11 +33,12 @@ def head(db: apsw.Connection, ns: int) -> Head | None:
 
 
 def append(db: apsw.Connection, ns: int, event: Event) -> None:
-    """Add an entry; the primary key refuses a number that is taken."""
+    """Add an entry; the primary key refuses a number that is taken. One whose content was erased has its leaf alone."""
     leaf = (event.seq, event.at, event.actor, event.origin, event.op, event.object, event.payload_hash,
             event.previous, event.hash)  # fmt: skip
     db.execute("INSERT INTO ledger VALUES(?,?,?,?,?,?,?,?,?,?)", (ns, *leaf))
-    db.execute("INSERT INTO payloads VALUES(?,?,?,?)", (ns, event.seq, event.salt, event.payload))
+    if event.payload is not None:
+        db.execute("INSERT INTO payloads VALUES(?,?,?,?)", (ns, event.seq, event.salt, event.payload))
 
 
 def about(db: apsw.Connection, ns: int, objects: Sequence[str]) -> list[int]:

@@ -237,6 +237,26 @@ CREATE INDEX documents_digest ON documents(ns, substr(digest, 1, 8));
 CREATE INDEX IF NOT EXISTS usage_core ON usage(ns) WHERE tier='core';
 """
 
+DREAM = """
+-- A stretch of a conversation on one topic, from message `first` to `last`. `digest` is that of its messages' digests.
+CREATE TABLE IF NOT EXISTS chunks(
+  ns INTEGER NOT NULL, id TEXT NOT NULL, session TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+  digest TEXT NOT NULL, state TEXT NOT NULL, judge TEXT NOT NULL, PRIMARY KEY(ns, id)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS chunks_session ON chunks(ns, session, first);
+-- What articles are or may come to be about.
+CREATE TABLE IF NOT EXISTS subjects(
+  ns INTEGER NOT NULL, key TEXT NOT NULL, title TEXT NOT NULL, kind TEXT NOT NULL, article TEXT NOT NULL,
+  PRIMARY KEY(ns, key)) WITHOUT ROWID;
+-- Which chunk is about which subject, and what became of that: captured, written, idle (it had nothing to say).
+CREATE TABLE IF NOT EXISTS routes(
+  ns INTEGER NOT NULL, chunk TEXT NOT NULL, subject TEXT NOT NULL, turns INTEGER NOT NULL, state TEXT NOT NULL,
+  section TEXT NOT NULL, PRIMARY KEY(ns, chunk, subject)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS routes_subject ON routes(ns, subject);
+CREATE TABLE IF NOT EXISTS dreams(
+  ns INTEGER NOT NULL, id INTEGER NOT NULL, at INTEGER NOT NULL, judge TEXT NOT NULL, report TEXT NOT NULL,
+  PRIMARY KEY(ns, id)) WITHOUT ROWID;
+"""
+
 Step = Callable[[apsw.Connection], None]
 
 
@@ -274,7 +294,11 @@ def _shelved(db: apsw.Connection) -> None:
     db.execute(SHELVED)
 
 
-STEPS: list[Step] = [_first, _second, _third, _fourth, _vault, _window, _turns, _shelved]
+def _dream(db: apsw.Connection) -> None:
+    db.execute(DREAM)
+
+
+STEPS: list[Step] = [_first, _second, _third, _fourth, _vault, _window, _turns, _shelved, _dream]
 VERSION = len(STEPS)
 
 

@@ -390,6 +390,22 @@ class SqliteStore(Nodes, Events, Vectors, VaultFiles):
         found = self.hot.row("SELECT value FROM sequences WHERE name='moves'")
         return int(found[0]) if found else 0
 
+    def sequences(self, ns: str) -> dict[str, int]:
+        """How far identifiers were handed out, but for those of what is derived."""
+        found = dict(self.hot.rows("SELECT name, value FROM sequences ORDER BY name"))
+        # Those of a namespace are named by a JSON array: what is counted, the namespace, of what.
+        own = {name: value for name, value in found.items() if not name.startswith("[") or json.loads(name)[1] == ns}
+        return {name: value for name, value in own.items() if name not in ("nodes", "vectors", "moves")}
+
+    def erased(self, ns: str) -> list[tuple[str, int]]:
+        """The keyed digests of what was erased."""
+        return list(self.hot.rows("SELECT mac, at FROM erased WHERE ns=? ORDER BY at, mac", (self.space(ns),)))
+
+    def take_erasure_key(self, key: bytes) -> None:
+        """Know erased texts by the key of another home."""
+        self.set_meta("erasure_key", key.hex())
+        self.erasure_key = key
+
     def sweep(self) -> int:
         """Remove what stands on a shelf that is not its document's own; returns how many notes were settled.
 

@@ -1,0 +1,127 @@
+"""The verbs that bring in what other tools exported, and write out what is here."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mnemic.clock import iso
+from mnemic.errors import BadInput
+from mnemic.interfaces.cli import render
+from mnemic.interfaces.cli.common import Json, emit, opened
+
+if TYPE_CHECKING:
+    from mnemic.interfaces.importers import Row, Totals
+
+MOST_ROWS = 100_000
+"""Of a report that is one JSON document."""
+OWN = "mnemic"
+TRAINING = "training"
+FORMATS = """mnemic (an export), chatgpt, claude, claude-code, codex, gemini, openai-jsonl, sharegpt, slack, obsidian, markdown,
+mem0 or server-memory."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the verbs to the command line."""
+    app.command("import")(import_)
+    app.command()(export)
+
+
+def import_(
+    format: Annotated[str, typer.Argument(help=FORMATS)],
+    path: Annotated[Path, typer.Argument(help="A file, a folder or a zip archive.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what is there; store nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Take in the conversations and notes of another tool. Repeating it adds only what is new; killed, it goes on."""
+    from mnemic.interfaces import importers
+
+    if format == OWN:
+        with opened() as memory:
+            emit({"format": OWN, "dry_run": dry_run, **memory.read_export(path, dry_run=dry_run)}, as_json, render.record)
+        return
+    rows: list[dict[str, Any]] = []
+
+    def told(row: Row) -> None:
+        if not as_json:
+            _show_row(row, dry_run)
+        elif len(rows) < MOST_ROWS:
+            rows.append({**asdict(row), "since": iso(row.since), "until": iso(row.until)})
+
+    with opened() as memory, _bar() as (progress, indexing):
+        totals = importers.take(memory, format, path, dry_run=dry_run, told=told, progress=progress, indexing=indexing)
+    emit({**asdict(totals), "items": rows}, as_json, lambda row: _show_totals(totals))
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(help="A new or an empty folder; or the word training, before a FILE.")],
+    file: Annotated[Path | None, typer.Argument(help="Where the training set goes.", show_default=False)] = None,
+    as_json: Json = False,
+) -> None:
+    """Write all of this namespace: Markdown, JSON lines, and the ledger that proves it. `import mnemic` takes it back.
+
+    `export training FILE`: the experiences worth internalising, as JSON lines in chat form, with a manifest.
+    """
+    if file is not None and str(folder) != TRAINING:
+        raise BadInput(f"export takes one folder, or '{TRAINING} FILE', not {str(folder)!r} and {str(file)!r}")
+    with opened() as memory:
+        if file is None:
+            emit(memory.export(folder), as_json, render.record)
+        else:
+            emit(memory.export_training(file), as_json, _training)
+
+
+def _training(made: dict[str, Any]) -> None:
+    render.line((f"{made['examples']} examples in {made['file']}", "bold"), (f"  manifest {made['manifest']}", "dim"))
+    for row in made["left"][:50]:
+        render.line((f"{row['id']}@{row['revision']} left out: {row['why_not']}", "dim"))
+
+
+@contextmanager
+def _bar() -> Iterator[tuple[Callable[[int, int], None], Callable[[int], None]]]:
+    """A progress bar on stderr, where that is a terminal: of bytes read, then of documents indexed."""
+    if not sys.stderr.isatty():
+        yield lambda done, whole: None, lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=None)
+
+        def read(done: int, whole: int) -> None:
+            bar.update(task, description=f"{done / 1e6:,.1f} of {whole / 1e6:,.1f} MB", completed=done, total=whole)
+
+        yield read, lambda done: bar.update(task, description=f"indexed {done:,}", completed=0, total=None)
+
+
+def _show_row(row: Row, dry_run: bool) -> None:
+    state = ("known" if row.known else "new") if dry_run else "stored" if row.stored else "duplicate" if row.duplicate else (
+        "rejected" if row.rejected else "nothing")  # fmt: skip
+    what = f"{row.messages} messages" if row.kind == "conversation" else row.kind
+    counts = {"new": row.stored, "there already": row.duplicate, "erased before": row.rejected, "left out": row.left_out,
+              "secrets redacted": row.redacted}  # fmt: skip
+    line = ", ".join([what, *(f"{count} {name}" for name, count in counts.items() if count)])
+    day = f"  {(iso(row.since) or '')[:10]}" if row.since is not None else ""
+    colours = {"new": "green", "known": "cyan", **render.COLOURS}
+    render.line((f"{state:<9}", colours[state]), (f"  {row.name}", "bold"), (f"  {row.title}{day}  {line}", "dim"))
+
+
+def _show_totals(totals: Totals) -> None:
+    for skipped in totals.skipped[:50]:
+        render.line(("skipped   ", "red" if skipped.broken else "dim"), (skipped.where, "bold"), (f"  {skipped.why}", ""))
+    if len(totals.skipped) > 50:
+        render.line((f"… and {len(totals.skipped) - 50} more, all with --json", "dim"))
+    kinds = f"{totals.conversations} conversations and {totals.pages} pages with {totals.messages} messages"
+    counts = f"{totals.stored} stored, {totals.duplicate} there already, {totals.rejected} erased before, {totals.broken} broken"
+    render.line((f"a dry run: {kinds}; {totals.broken} broken; nothing was stored" if totals.dry_run else f"{kinds}: {counts}",
+                 "bold"))  # fmt: skip
+    if totals.reason:
+        render.line((f"found by words; vectors wait: {totals.reason}", "yellow"))

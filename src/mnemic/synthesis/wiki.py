@@ -1,0 +1,231 @@
+"""Reading the wiki in small pieces: an agent finds its way by contents and links and opens the one section that it needs.
+
+No answer is above 8 KB; what does not fit is counted, and a long section is read on from an offset.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mnemic.errors import BadInput, NotFound
+from mnemic.synthesis import article
+from mnemic.text.tokens import query_terms, terms
+
+CEILING = 8_000
+"""Bytes of an answer as JSON."""
+SECTION_CHARS = 1_900
+"""Characters of a section in one reading."""
+LEAD_CHARS = 140
+ROWS, GROUP, HITS, SUMMARIES, NEAR = 40, 25, 30, 8, 3
+_LINK = re.compile(r"\[\[([^\]|#\n]+)(?:[|#][^\]\n]*)?\]\]")
+
+
+Names = list[str]
+
+
+class Wiki:
+    """The articles of one vault, as they are now."""
+
+    def __init__(self, pages: Mapping[str, str]) -> None:
+        self._pages = {path: text for path, text in pages.items() if path.startswith("articles/")}
+        self._titles = {
+            path: article.title_of(text) or path.rpartition("/")[2].removesuffix(".md") for path, text in self._pages.items()
+        }
+
+    def list(self) -> dict[str, Any]:
+        """Every article by title."""
+        rows = [
+            {
+                "title": self._titles[path],
+                "type": article.infobox(text).get("type", ""),
+                "sections": len(article.body_sections(text)),
+                "stub": article.is_stub(text),
+            }
+            for path, text in sorted(self._pages.items())
+            if article.redirect(text) is None
+        ]
+        return _fitted({"articles": rows, "total": len(rows)}, "articles")
+
+    def resolve(self, name: str) -> dict[str, Any]:
+        """The article that a name means: by title, alias or redirect; else up to three near ones."""
+        path, how = self._resolve(name)
+        if path is None:
+            return {"name": name, "article": None, "path": None, "how": None, "near": self._near(name)}
+        return {"name": name, "article": self._titles[path], "path": path, "how": how, "near": []}
+
+    def toc(self, name: str) -> dict[str, Any]:
+        """An article's lead and its sections."""
+        path = self._open(name)
+        text = self._pages[path]
+        lead, *rows = article.sections(text)
+        found = [{"anchor": row.anchor, "heading": row.heading, "level": row.level,
+                  "words": article.words(article.without_markers(text[row.body : row.end]))} for row in rows]  # fmt: skip
+        shown = _plain(text[lead.body : lead.end])
+        return _fitted({"article": self._titles[path], "path": path, "lead": shown[:1_500], "sections": found}, "sections")
+
+    def section(self, name: str, anchor: str, offset: int = 0) -> dict[str, Any]:
+        """One section with its citations as paths that open; `next` is where to read on."""
+        path = self._open(name)
+        text = self._pages[path]
+        found = article.section(text, anchor)
+        if found is None:
+            names = ", ".join(row.anchor for row in article.sections(text))
+            raise NotFound(f"{self._titles[path]!r} has no section {anchor!r}: it has {names[:400]}")
+        body = text[found.body : found.end].strip()
+        if offset < 0 or offset > len(body):
+            raise BadInput(f"offset {offset} lies outside the section's {len(body)} characters")
+        end = _cut(body, offset)
+        known = article.notes(text)
+        cited = {
+            f"^{number}": known[number].path for number in dict.fromkeys(article.markers(body[offset:end])) if number in known
+        }
+        return {
+            "article": self._titles[path],
+            "path": path,
+            "anchor": found.anchor,
+            "heading": found.heading,
+            "text": body[offset:end],
+            "sources": cited,
+            "next": end if end < len(body) else None,
+        }
+
+    def links(self, name: str) -> dict[str, Any]:
+        """What an article links to and what links to it, at most 25 of each."""
+        path = self._open(name)
+        out = list(dict.fromkeys(_LINK.findall(self._pages[path])))
+        title = self._titles[path]
+        back = sorted(
+            self._titles[other] for other, text in self._pages.items() if other != path and title in _LINK.findall(text)
+        )
+        more = {"links": max(0, len(out) - GROUP), "backlinks": max(0, len(back) - GROUP)}
+        return {"article": title, "path": path, "links": out[:GROUP], "backlinks": back[:GROUP], "more": more}
+
+    def infobox(self, name: str) -> dict[str, Any]:
+        """What is known of a subject at a glance."""
+        path = self._open(name)
+        values = {key: article.without_markers(value) for key, value in article.infobox(self._pages[path]).items()}
+        return {"article": self._titles[path], "path": path, "infobox": values}
+
+    def category(self, name: str) -> dict[str, Any]:
+        """The articles of a category, or of a type, with the beginning of their leads; at most 40."""
+        wanted = name.casefold()
+        found = []
+        for path, text in sorted(self._pages.items()):
+            names = {one.casefold() for one in article.categories(text)} | {article.infobox(text).get("type", "").casefold()}
+            if wanted in names:
+                lead = article.sections(text)[0]
+                found.append({"article": self._titles[path], "lead": _plain(text[lead.body : lead.end])[:LEAD_CHARS]})
+        if not found:
+            known = sorted({one for text in self._pages.values() for one in article.categories(text)})
+            raise NotFound(f"no article is in category {name!r}: there are {', '.join(known)[:400] or 'none'}")
+        return _fitted({"category": name, "articles": found[:ROWS], "total": len(found)}, "articles")
+
+    def search(self, query: str) -> dict[str, Any]:
+        """Articles by words: more distinct words first, then words in the title, then how often. 8 with a passage, 30 in all."""
+        wanted = set(query_terms(query))
+        ranked = []
+        for path, text in self._pages.items():
+            if article.redirect(text) is not None or not wanted:
+                continue
+            title, said = set(terms(self._titles[path])), terms(article.prose(text))
+            held = set(said) | title
+            if hits := wanted & held:
+                count = sum(term in wanted for term in said)
+                ranked.append((-len(hits), -len(wanted & title), -count, self._titles[path], path))
+        ranked.sort()
+        rows = [{"article": title, "passage": self._passage(path, wanted)} for *_, title, path in ranked[:SUMMARIES]]
+        others = [title for *_, title, _ in ranked[SUMMARIES:HITS]]
+        return _fitted({"query": query, "hits": rows, "others": others, "total": len(ranked)}, "hits")
+
+    def _passage(self, path: str, wanted: set[str]) -> dict[str, str]:
+        text = self._pages[path]
+        best, most = {"anchor": article.LEAD, "text": ""}, -1
+        for row in article.sections(text):
+            if row.level not in (0, 2) or row.heading in article.APPARATUS:
+                continue
+            for line in text[row.body : row.end].splitlines():
+                held = len(wanted & set(terms(line)))
+                if held > most and line.strip():
+                    best, most = {"anchor": row.anchor, "text": _plain(line)[:400]}, held
+        return best
+
+    def _open(self, name: str) -> str:
+        path, _ = self._resolve(name)
+        if path is None:
+            near = self._near(name)
+            raise NotFound(
+                f"no article is called {name!r}" + (f": did you mean {', '.join(near)}?" if near else ": see `mnemic wiki list`")
+            )
+        return path
+
+    def _resolve(self, name: str) -> tuple[str | None, str | None]:
+        if name in self._pages:
+            return self._led(name), "path"
+        plain = name.strip().removeprefix("/").removesuffix(".md").removeprefix("articles/")
+        for how, same in (("title", str.casefold), ("squeezed", _squeezed)):
+            for path, title in sorted(self._titles.items()):
+                if same(title) == same(plain) != "":
+                    return self._led(path), how
+        for path, text in sorted(self._pages.items()):
+            if _squeezed(plain) in {_squeezed(alias) for alias in article.infobox(text).get("aliases", "").split(",")} - {""}:
+                return self._led(path), "alias"
+        owners = self._owners()
+        held = [owners[word] for word in terms(plain) if len(owners.get(word, ())) == 1]
+        paths = {next(iter(one)) for one in held}
+        return (self._led(paths.pop()), "word") if len(paths) == 1 else (None, None)
+
+    def _led(self, path: str) -> str:
+        leads = article.redirect(self._pages[path])
+        return next((other for other, title in self._titles.items() if leads and title == leads), path)
+
+    def _owners(self) -> dict[str, set[str]]:
+        found: dict[str, set[str]] = {}
+        for path, title in self._titles.items():
+            for word in terms(title):
+                found.setdefault(word, set()).add(path)
+        return found
+
+    def _near(self, name: str) -> Names:
+        grams = _grams(name)
+        scored = [
+            (len(grams & _grams(title)) / max(1, min(len(grams), len(_grams(title)))), title) for title in self._titles.values()
+        ]
+        return [title for score, title in sorted(scored, key=lambda row: (-row[0], row[1]))[:NEAR] if score >= 0.3]
+
+
+def _grams(name: str) -> set[str]:
+    folded = f"  {name.casefold()} "
+    return {folded[at : at + 3] for at in range(len(folded) - 2)}
+
+
+def _squeezed(name: str) -> str:
+    return re.sub(r"\W+", "", name).casefold()
+
+
+def _plain(text: str) -> str:
+    """A passage as it is shown: links by what they show, no markers."""
+    shown = re.sub(r"\[\[(?:[^\]|\n]*\|)?([^\]|\n]*)\]\]", r"\1", article.without_markers(text))
+    return " ".join(shown.replace("**", "").replace(article.STUB, "").split())
+
+
+def _cut(body: str, offset: int) -> int:
+    """Where a reading ends: after a paragraph, or else after a sentence's citations, within the limit."""
+    if len(body) - offset <= SECTION_CHARS:
+        return len(body)
+    window = body[offset : offset + SECTION_CHARS]
+    for mark in ("\n\n", "] ", " "):
+        if (at := window.rfind(mark)) > SECTION_CHARS // 3:
+            return offset + at + len(mark)
+    return offset + SECTION_CHARS
+
+
+def _fitted(answer: dict[str, Any], name: str) -> dict[str, Any]:
+    """The answer with as many rows as fit; `more` says how many are left out."""
+    rows = answer[name]
+    kept = list(rows)
+    while kept and len(json.dumps({**answer, name: kept, "more": 0}, ensure_ascii=False).encode()) > CEILING:
+        kept = kept[: max(0, len(kept) - max(1, len(kept) // 20))]
+    return {**answer, name: kept, "more": len(rows) - len(kept)}
