@@ -474,6 +474,92 @@ async function experienceSheet(number) {
     h("h2", {}, "History"), history(one.history)]);
 }
 
+// ---- Wiki
+
+const toArticle = (name, text) => h("a", { href: `#/wiki?${query({ article: name })}` }, text || name);
+
+// An article's Markdown as nodes: footnotes open their turn, wikilinks their article, *emphasis* and list items are shown.
+function prose(text, sources, offset) {
+  const inline = (line) => line.split(/(\[\^\d+\]|\[\[[^\]\n]+\]\]|\*\*[^*\n]+\*\*|\*[^*\n]+\*)/).map((part) => {
+    const note = /^\[(\^\d+)\]$/.exec(part), wiki = /^\[\[([^\]|]+)\|?([^\]]*)\]\]$/.exec(part);
+    if (note) return sources[note[1]] ? h("sup", {}, h("a", { href: `#/tree?${query({ path: sources[note[1]] })}`, title: sources[note[1]] }, note[1].slice(1))) : part;
+    if (wiki) return toArticle(wiki[1], wiki[2] || wiki[1]);
+    if (/^\*\*.+\*\*$/.test(part)) return h("b", {}, part.slice(2, -2));
+    if (/^\*.+\*$/.test(part)) return h("em", {}, part.slice(1, -1));
+    return part;
+  });
+  return text.split(/\n{2,}/).map((block) => {
+    const lines = block.split("\n");
+    if (lines.every((line) => /^\s*[-*] /.test(line))) return h("ul", {}, lines.map((line) => h("li", {}, inline(line.replace(/^\s*[-*] /, "")))));
+    if (/^#{1,6} /.test(block)) return h("h3", {}, inline(block.replace(/^#+ /, "")));
+    return h("p", {}, lines.map((line, place) => [place ? h("br") : null, inline(line)]));
+  });
+}
+
+async function wikiPage(given, main) {
+  const form = h("form", { role: "search" }, h("input", { type: "search", name: "q", value: given.q || "", placeholder: "Search the articles", "aria-label": "Search the articles", "data-search": true, class: "full" }));
+  form.addEventListener("submit", (event) => { event.preventDefault(); go("wiki", Object.fromEntries(new FormData(form))); });
+  const side = h("div", {}), body = h("section", {});
+  put(main, h("h1", {}, "Wiki"), h("p", { class: "soft" }, "What dreams made of conversations: articles in which every sentence is cited, and a footnote opens the turn it comes from."), h("div", { class: "split" }, h("div", { class: "side" }, form, side), body));
+  const all = await get("/wiki");
+  if (!all.articles.length) {
+    put(main, h("h1", {}, "Wiki"), empty("No articles yet", hint("A dream turns what was said into articles about people, places and topics."), h("button", { class: "first", onclick: dreamNow }, "Dream now"), hint("Every night: ", h("code", {}, "mnemic dream schedule"))));
+    return;
+  }
+  put(side, h("ul", { class: "tree" }, all.articles.map((one) => h("li", {}, h("div", { class: `item ${one.title === given.article ? "on" : ""}` }, h("a", { class: "name", "data-item": true, href: `#/wiki?${query({ article: one.title })}` }, one.title, " ", soft(one.type)))))),
+    all.articles.length < all.total ? soft(`${count(all.total - all.articles.length)} more: search for them`) : null);
+  if (given.q) {
+    const found = await get("/wiki/search", { query: given.q });
+    put(body, found.hits.map((hit) => h("article", { class: "card" }, h("h3", {}, toArticle(hit.article)), hit.passage ? h("p", {}, prose(hit.passage.text, {})) : null)), found.hits.length ? null : empty("No article says that", hint("Recall asks everything that was said: ", h("a", { href: `#/recall?${query({ q: given.q })}` }, "recall it"))));
+  } else if (given.article) await articlePart(given.article, body);
+  else put(body, empty("Open an article on the left", hint("Or search: ", h("kbd", {}, "/"))));
+}
+
+async function articlePart(name, body) {
+  const [toc, box, links] = await Promise.all(["toc", "infobox", "links"].map((part) => get(`/wiki/${part}`, { name })));
+  const anchors = ["__lead__", ...toc.sections.map((one) => one.anchor)];
+  const sections = await Promise.all(anchors.slice(0, 40).map((anchor) => get("/wiki/section", { name, anchor }).catch(() => null)));
+  const piece = (one) => {
+    const box = h("div", {}, prose(one.text, one.sources));
+    const more = (next) => next === null ? null : h("button", { class: "small", onclick: async (event) => { const rest = await get("/wiki/section", { name, anchor: one.anchor, offset: next }); event.target.replaceWith(...[prose(rest.text, rest.sources), more(rest.next)].flat(2).filter(Boolean)); } }, "Read on");
+    if (one.next !== null) box.append(more(one.next));
+    return box;
+  };
+  const jump = (anchor) => document.getElementById(`section-${anchor}`)?.scrollIntoView({ block: "start" });
+  put(body, h("div", { class: "row" }, h("h1", {}, toc.article), chip(box.infobox.type)),
+    h("aside", { class: "infobox card" }, h("dl", {}, pairs(Object.fromEntries(Object.entries(box.infobox).map(([key, value]) => [key, typeof value === "string" ? prose(value, {}).flatMap((one) => [...one.childNodes]) : Array.isArray(value) ? value.join(", ") : JSON.stringify(value)])))),
+      toc.sections.length ? h("ol", {}, toc.sections.map((one) => h("li", {}, h("button", { class: "quiet small", onclick: () => jump(one.anchor) }, one.heading)))) : null),
+    sections.map((one, place) => one ? h("section", { id: `section-${one.anchor}` }, place ? h("h2", {}, one.heading) : null, piece(one)) : null),
+    links.backlinks.length ? [h("h2", {}, "What links here"), h("p", {}, links.backlinks.map((one, place) => [place ? ", " : "", toArticle(one)]))] : null,
+    h("p", { class: "small soft" }, h("code", {}, toc.path), " in the vault; edit it there, and your words stay yours."));
+}
+
+// ---- Dreams
+
+const dreamNow = () => dialog("Dream now", [h("p", { class: "soft" }, "What was said since the last dream becomes articles. A dream is one entry: it is undone as a whole."), field("Who judges", choose("judge", ["rules", "endpoint", "agent"], "rules"))],
+  async (given) => { const done = await post("/dream", { judge: given.judge }); tell(done.id === null ? "Nothing new to dream of." : `Dream ${done.id}: ${done.articles.created} articles made, ${done.articles.updated} updated.`); await show(); }, "Dream");
+
+async function dreamsPage(given, main) {
+  const list = listing("/dreams", {}, ["#", "When", "Judge", "Articles", "Signals", ""], (one) => h("tr", opens(() => dreamSheet(one.id)), h("td", { class: "num" }, one.id), h("td", {}, when(one.at)), h("td", {}, chip(one.judge)),
+    h("td", {}, `${one.articles.created} made, ${one.articles.updated} updated`, one.articles.rejected ? [" ", chip(`${one.articles.rejected} rejected`, "warn")] : null), h("td", { class: "num" }, one.signals.length), h("td", { class: "act" }, h("button", { class: "small quiet", onclick: () => undoDream(one.id) }, "Undo…"))),
+  empty("No dream yet", hint("Dreams run when you ask, or every night: ", h("code", {}, "mnemic dream schedule")), h("button", { class: "first", onclick: dreamNow }, "Dream now")));
+  put(main, h("div", { class: "row" }, h("h1", {}, "Dreams"), h("button", { class: "push", onclick: dreamNow }, "Dream now…")), h("p", { class: "soft" }, "What each dream changed, why, and what it proposes. Nothing is lost in a dream, and it can be taken back."), list.box);
+  await list.ready;
+}
+const undoDream = (id) => human(`Undo dream ${id}`, "Every article is put back as it was before, byte for byte.", (given) => post(`/ledger/dream:${id}/undo`, given), { label: "Undo", kind: "forever" });
+
+async function dreamSheet(id) {
+  const one = await get(`/dreams/${id}`);
+  const shade = (line) => /^\+(?!\+\+)/.test(line) ? "plus" : /^-(?!--)/.test(line) ? "minus" : /^@@/.test(line) ? "soft" : null;
+  const lines = (one.diff || "").split("\n");
+  sheet([h("div", { class: "row" }, h("h1", {}, `Dream ${one.id}`), chip(one.judge), one.conserved ? chip("nothing lost", "good") : null, soft(when(one.at))),
+    h("div", { class: "row" }, h("button", { onclick: () => { closeSheets(); undoDream(id); } }, "Undo…")),
+    one.signals.length ? [h("h2", {}, "What it proposes"), h("ul", {}, one.signals.map((row) => h("li", {}, chip(row.kind), " ", h("code", {}, row.path), " ", prose(row.why, {}).flatMap((part) => [...part.childNodes]))))] : null,
+    one.rejections.length ? [h("h2", {}, "Rejected"), h("ul", {}, one.rejections.slice(0, 50).map((why) => h("li", {}, typeof why === "string" ? why : JSON.stringify(why))))] : null,
+    h("h2", {}, "Stages"), h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, one.stages.map((row) => h("tr", {}, h("td", {}, row.name), h("td", { class: "num" }, `${count(row.in)} in`), h("td", { class: "num" }, `${count(row.out)} out`), h("td", { class: "num" }, row.rejected ? `${count(row.rejected)} rejected` : ""), h("td", { class: "num soft" }, `${row.seconds.toFixed(2)} s`)))))),
+    h("h2", {}, "What it changed"), h("pre", { class: "text long", tabindex: "0" }, lines.slice(0, 2000).map((line) => h("div", { class: shade(line) }, line || " ")), lines.length > 2000 ? soft(`and ${count(lines.length - 2000)} more lines`) : null)]);
+}
+
 // ---- Ledger
 
 async function ledgerPage(given, main) {
@@ -539,7 +625,7 @@ async function windowPage(given, main) {
 
 // ---- frame
 
-const PAGES = { recall: ["Recall", recallPage, "r"], tree: ["Tree", treePage, "t"], diary: ["Diary & facts", diaryPage, "d"], experiences: ["Experiences", experiencesPage, "e"], ledger: ["Ledger", ledgerPage, "l"], health: ["Vault health", healthPage, "h"], window: ["Window", windowPage, "w"] };
+const PAGES = { recall: ["Recall", recallPage, "r"], tree: ["Tree", treePage, "t"], diary: ["Diary & facts", diaryPage, "d"], experiences: ["Experiences", experiencesPage, "e"], wiki: ["Wiki", wikiPage, "i"], dreams: ["Dreams", dreamsPage, "m"], ledger: ["Ledger", ledgerPage, "l"], health: ["Vault health", healthPage, "h"], window: ["Window", windowPage, "w"] };
 const place = () => { const [, name, rest] = /^#\/(\w+)\??(.*)$/.exec(location.hash) || []; return [Object.hasOwn(PAGES, name || "") ? name : "recall", Object.fromEntries(new URLSearchParams(rest || ""))]; };
 const go = (name, given) => { const next = `#/${name}${query(given) ? `?${query(given)}` : ""}`; if (next === location.hash) show(); else location.hash = next; };
 
