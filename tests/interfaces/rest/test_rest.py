@@ -148,6 +148,8 @@ def test_long_work_tells_how_far_it_is(client: Client, memory: Memory) -> None:
         ("POST", "/recall", {"query": "x", "scope": {"until": 10**15}}, 400, "years 1 to 9999"),
         ("POST", "/accept", {"reason": ""}, 422, "needs a reason"),
         ("POST", "/forget", {"path": "/x", "erase": True, "channel": "agent"}, 422, "erase"),
+        ("POST", "/graph/create-entities", {"entities": [{}]}, 400, "'name' is missing"),
+        ("POST", "/experiences/recall", {"situation": "x", "k": -1}, 400, "give 1 or more"),
         ("DELETE", "/status", None, 405, "other methods"),
         ("GET", "/nowhere", None, 404, "no such path"),
     ],
@@ -158,6 +160,12 @@ def test_what_cannot_be_is_a_problem_that_says_what_to_do(
     found, row = said(client, method, path, body)
     assert (found, row["status"]) == (status, status)
     assert words in row["detail"]
+
+
+def test_a_graph_is_made_and_read(client: Client) -> None:
+    ada = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
+    assert client.post("/graph/create-entities", entities=[ada]) == [ada]
+    assert client.get("/graph")["entities"] == [ada]
 
 
 def test_a_body_that_is_no_json_or_too_large_is_refused(client: Client) -> None:

@@ -31,6 +31,7 @@ from starlette.routing import Route as Path_
 from mnemic.errors import BadInput, MnemicError
 from mnemic.interfaces.guard import Guard
 from mnemic.interfaces.mcp import pages
+from mnemic.interfaces.mcp.schema import checked
 from mnemic.interfaces.rest.openapi import LIMIT, MOST, ROOT, document
 from mnemic.interfaces.rest.problems import TYPE, of_error, problem
 from mnemic.interfaces.rest.routes import ROUTES, Route
@@ -245,10 +246,12 @@ async def _given(memory: Memory, route: Route, request: Request) -> tuple[dict[s
 
 def _checked(memory: Memory, route: Route, raw: dict[str, Any]) -> dict[str, Any]:
     known = route.arguments
-    rest = any(one.rest for one in known.values())
+    rest, inner = any(one.rest for one in known.values()), route.inner
     made: dict[str, Any] = dict(route.fixed)
     for name, item in raw.items():
-        if name in known and not known[name].rest:
+        if name in inner:
+            made[name] = checked({"type": "object", "properties": {name: inner[name]}}, {name: item or []}, route.target)[name]
+        elif name in known and not known[name].rest:
             made[name] = value(known[name].hint, item, name, memory.clock.now)
         elif rest and name not in route.definition.__code__.co_varnames:
             made[name] = item

@@ -88,8 +88,9 @@ def body(route: Route) -> Schema:
     given = {name: one for name, one in route.arguments.items() if name not in route.in_path}
     needed = [name for name, one in given.items() if one.required]
     open_ended = any(one.rest for one in given.values())
-    return {"type": "object", "properties": {name: schema(one.hint, name) for name, one in given.items() if not one.rest},
-            **({"required": needed} if needed else {}), **({} if open_ended else {"additionalProperties": False})}  # fmt: skip
+    shapes = {name: schema(one.hint, name) for name, one in given.items() if not one.rest} | route.inner
+    return {"type": "object", "properties": shapes, **({"required": needed} if needed else {}),
+            **({} if open_ended else {"additionalProperties": False})}  # fmt: skip
 
 
 def _plain(made: Schema) -> Schema:

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from mnemic.interfaces.hooks.run import SECONDS, answer
-from mnemic.interfaces.rest.shapes import Argument, arguments
+from mnemic.interfaces.mcp.server_memory import BOX as SERVER_MEMORY
+from mnemic.interfaces.rest.shapes import Argument, Schema, arguments
 
 if TYPE_CHECKING:
     from mnemic.memory import Memory
@@ -64,6 +65,13 @@ class Route:
         """What a client may give, but for pages."""
         paged = {"limit", "after", "before"} if self.page else set()
         return arguments(self.definition, {*self.fixed, *paged})
+
+    @property
+    def inner(self) -> dict[str, Schema]:
+        """What is known of arguments whose annotation does not say it: the graph's are those of server-memory."""
+        part, _, name = self.target.rpartition(".")
+        known = SERVER_MEMORY.by_name.get(name) if part == "graph" else None
+        return {} if known is None else {key: one for key, one in known.schema["properties"].items() if key in self.arguments}
 
     @property
     def in_path(self) -> list[str]:
