@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mnemic import failures
-from mnemic.clock import SystemClock, to_ms
+from mnemic.environment import home_folder, hook_seconds
 from mnemic.interfaces import service
-from mnemic.settings import home_folder, hook_seconds
 
 if TYPE_CHECKING:
     from mnemic.memory import Memory
@@ -44,13 +43,15 @@ def main(event: str, home: str | None = None, namespace: str | None = None) -> N
     if name not in SECONDS:
         print(f"mnemic: hook {event!r} is unknown: use {', '.join(SECONDS)}", file=sys.stderr)
         sys.exit(1)
-    # Resolved before the thread starts: when its time is up, nothing may have to be imported or asked any more.
+    # Resolved before the thread starts: when its time is up, nothing may have to be asked any more.
     folder, seconds = home_folder(os.environ, home), hook_seconds(os.environ) or SECONDS[name]
     answer: dict[str, Any] = {}
     done = _within(seconds, lambda: answer.update(_answered(name, _given(), home, namespace, seconds)))
     if done is None:
         failures.clear(folder, name)
     else:
+        from mnemic.clock import SystemClock  # only now: where the service answers, nothing is loaded
+
         failures.note(folder, name, done, SystemClock().now().isoformat(timespec="seconds"))
     sys.stdout.write(json.dumps(answer if done is None else {}, ensure_ascii=True) + "\n")
     sys.stdout.flush()
@@ -147,6 +148,7 @@ def prompted(memory: Memory, given: Given) -> str:
 
 def captured(memory: Memory, given: Given, event: str) -> None:
     """Take in what was said since the last time."""
+    from mnemic.clock import to_ms
     from mnemic.interfaces.hooks.transcript import read
 
     session, path = session_of(given), given.get("transcript_path")
