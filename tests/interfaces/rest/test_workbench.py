@@ -5,6 +5,7 @@ It needs playwright and Chromium. A machine without them skips these tests, unle
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import threading
@@ -20,6 +21,7 @@ from mnemic.interfaces.service import bound
 from mnemic.models.document import Turn
 from tests.interfaces.mcp.clients import home
 from tests.interfaces.rest.clients import TOKEN
+from tests.synthesis.homes import TALK
 
 PAYLOAD = (
     "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>{{7*7}}javascript:window.pwned=1\"'>"
@@ -28,13 +30,15 @@ PAYLOAD = (
 PLACES = {
     "#/recall": "Ask as you would ask", "#/recall?q=payload": "hits in", "#/tree": "sessions", "#/diary": "home_city",
     "#/diary?tab=concerns": "A report", "#/diary?tab=diary": "I moved", "#/experiences": "Build before you copy",
-    "#/experiences?q=deploying": "Build before you copy", "#/ledger": "experience:", "#/health": "What every session loads",
+    "#/experiences?q=deploying": "Build before you copy", "#/wiki": "Wiki", "#/dreams": "1",
+    "#/ledger": "experience:", "#/health": "What every session loads",
     "#/window": "No conversation was cut yet",
 }  # fmt: skip
 """Each page, and what it shows of the filled home."""
 TEACHING = {
     "#/tree": "The tree is empty", "#/diary": "Nothing is known about the user yet", "#/diary?tab=concerns": "Nothing is open",
     "#/diary?tab=diary": "The diary is empty", "#/experiences": "No lessons yet", "#/ledger": "The ledger is empty",
+    "#/wiki": "No articles yet", "#/dreams": "No dream yet",
     "#/recall?q=x": "Nothing was recalled",
 }  # fmt: skip
 
@@ -105,7 +109,8 @@ class Desk:
 
     def act(self, button: str, **fields: str) -> None:
         """Press a button, fill its form, and let it be done."""
-        self.page.click(f"button:has-text('{button}')")
+        inside = "dialog " if self.page.locator("dialog").count() else ""
+        self.page.click(f"{inside}button:has-text('{button}')")
         for name, text in fields.items():
             control = self.page.locator(f"dialog [name={name}]")
             if control.evaluate("node => node.tagName") == "SELECT":
@@ -137,6 +142,7 @@ def filled(memory: Memory, text: str) -> None:
     memory.experiences.add(lesson, reason=text)
     memory.cards.new("Ada", "contact", description=text, body=text)
     memory.state.write(text)
+    memory.dream()
 
 
 def test_every_page_shows_what_there_is_and_no_text_does_anything(chromium: Any, memory: Memory, url: str) -> None:
@@ -227,6 +233,29 @@ def test_an_edit_of_what_somebody_else_has_changed_is_refused(chromium: Any, mem
     desk.page.wait_for_selector("dialog .problem")
     assert "read it again" in desk.page.inner_text("dialog")
     assert memory.facts.show(1)["value"] == "Lisbon"
+
+
+def test_a_person_dreams_reads_the_articles_to_their_sources_and_takes_the_dream_back(
+    chromium: Any, memory: Memory, url: str
+) -> None:
+    turns = [json.loads(line) for line in TALK.read_text("utf-8").splitlines()]
+    memory.capture([Turn(row["role"], row["content"], row.get("name") or "") for row in turns], session="talk")
+    desk = Desk(chromium, url)
+    desk.go("#/dreams")
+    desk.act("Dream now…")
+    assert "Ines" in desk.go("#/wiki")
+    desk.go("#/wiki?article=Ines")
+    desk.page.click("sup a")
+    desk.page.wait_for_selector("pre.text")
+    assert "sessions/talk/" in "".join(desk.page.inner_text(".crumbs").split())
+    desk.go("#/dreams")
+    desk.page.click("tr.click td:first-child")
+    desk.page.wait_for_selector("dialog .plus")
+    desk.act("Undo…", reason="not yet")
+    assert memory.dreams() == []
+    assert "not yet" in [row["reason"] for row in memory.ledger(limit=100)]
+    assert "No articles yet" in desk.go("#/wiki")
+    desk.clean()
 
 
 def test_the_keyboard_alone_asks_opens_and_goes_about(chromium: Any, memory: Memory, url: str) -> None:
