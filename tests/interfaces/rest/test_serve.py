@@ -33,7 +33,9 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 
 @contextmanager
-def serving(tmp_path: Path, *words: str, before: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, str]]]:
+def serving(
+    tmp_path: Path, *words: str, before: tuple[str, ...] = (), end: signal.Signals = signal.SIGINT
+) -> Iterator[tuple[str, dict[str, str]]]:
     """The address of a service of the home, and the headers that open it."""
     command = [sys.executable, "-m", "mnemic", "--home", str(tmp_path / "home"), *before, "serve", "--port", "0", *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ(tmp_path))
@@ -42,7 +44,7 @@ def serving(tmp_path: Path, *words: str, before: tuple[str, ...] = ()) -> Iterat
         url, file = process.stdout.readline().split()[2], process.stdout.readline().split()[-1]
         yield url, {"authorization": f"Bearer {Path(file).read_text().strip()}", "content-type": "application/json"}
     finally:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(end)
         assert process.wait(60) == 0
         process.stdout.close()
 
@@ -92,6 +94,15 @@ def test_mcp_answers_behind_the_token(tmp_path: Path) -> None:
                 return {tool.name for tool in (await client.list_tools()).tools}
 
         assert {"remember", "recall", "profile"} <= anyio.run(names)
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_what_was_only_observed_is_written_when_the_service_is_ended(tmp_path: Path, end: signal.Signals) -> None:
+    with serving(tmp_path, end=end) as (url, headers):
+        turn = {"role": "user", "content": "The canary sings."}
+        assert httpx.post(f"{url}/api/v1/observe", headers=headers, json={"session": "s", "turn": turn}).status_code == 200
+    with Memory.open(tmp_path / "home", environ={"MNEMIC_CONFIG": str(tmp_path / "config")}) as memory:
+        assert memory.status()["messages"] == 1
 
 
 def test_the_token_and_the_note_are_for_their_owner_alone(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import signal
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -50,6 +51,8 @@ def serve(
             app, log_level="critical", access_log=False, server_header=False, date_header=False, lifespan="on", ws="none",
             timeout_graceful_shutdown=5,
         )  # fmt: skip
+        # uvicorn ends in order and then sends itself the signal again, which must not cut off what is left to be written.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         home = memory.settings.home
         unnamed = load({}, home=home).namespace
         note = service.noted(home, service.Note(host, number, token, memory.namespace, unnamed))

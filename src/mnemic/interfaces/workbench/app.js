@@ -319,10 +319,13 @@ function listing(path, given, head, line, none) {
 const opens = (act) => ({ class: "click", "data-item": true, tabindex: "0", onclick: (event) => { if (!event.target.closest("a, button")) act(); }, onkeydown: (event) => { if (event.key === "Enter") act(); } });
 
 function sheet(inner) {
-  const box = h("dialog", { class: "wide" }, inner, h("div", { class: "row end" }, h("button", { onclick: () => box.close(), autofocus: true }, "Close")));
+  const box = h("dialog", { class: "wide" }, inner, h("div", { class: "row end" }, h("button", { onclick: () => box.close() }, "Close")));
   box.addEventListener("close", () => box.remove());
   document.body.append(box);
+  box.tabIndex = -1;
   box.showModal();
+  box.focus();
+  box.scrollTop = 0;
   return box;
 }
 const closeSheets = () => document.querySelectorAll("dialog.wide").forEach((box) => box.close());
@@ -383,7 +386,7 @@ async function factSheet(number) {
   sheet([
     h("div", { class: "row" }, h("h1", {}, h("code", {}, fact.key)), statusChip(fact.status), fact.locked ? chip("locked", "good") : null, chip(fact.origin, fact.origin === "user" ? "" : "warn")),
     h("p", { class: "text" }, fact.value), fact.why ? h("div", { class: "note" }, fact.why) : null,
-    h("div", { class: "row" }, trust(fact.trust), soft(`${fact.corroboration} corroborations`)),
+    h("div", { class: "row" }, trust(fact.trust), soft(fact.corroboration === 1 ? "said once" : `said ${fact.corroboration} times`)),
     h("dl", {}, pairs({ Category: fact.category, Context: fact.context, "Holds from": when(fact.valid_from), "Holds until": when(fact.valid_to), "Last affirmed": when(fact.affirmed_at), "Check by": when(fact.check_by), "Conflicts with": fact.conflicts_with ? `fact ${fact.conflicts_with}` : null })),
     h("div", { class: "row" },
       holds ? [h("button", { onclick: () => { closeSheets(); human("Edit", "What it said before stays as an earlier revision.", (given) => ask("PATCH", `/facts/${number}`, given, { "If-Match": fact.etag }), { fields: [field("Value", h("input", { name: "value", value: fact.value, required: true }))], label: "Save" }); } }, "Edit…"),
@@ -394,7 +397,7 @@ async function factSheet(number) {
       fact.status === "parked" || fact.status === "conflict" ? [act("resolve", "Take this value", "It takes the place of the fact.", { body: { take: true } }), act("resolve", "Keep the fact", "This value is settled.", { body: { take: false } })] : null,
       fact.status !== "deleted" ? act("delete", "Delete", "It is taken out; a tombstone stays.", { kind: "bad" }) : null),
     h("h2", {}, "Where it comes from"),
-    fact.evidence.length ? fact.evidence.map((one) => h("div", { class: "card" }, h("p", { class: "text" }, one.content), h("div", { class: "meta" }, h("span", {}, `diary ${one.id}`), h("span", {}, when(one.at)), one.session ? h("span", {}, `session ${one.session}`) : null, chip(one.origin)))) : h("p", { class: "soft" }, "stated by a person, without diary entries"),
+    fact.evidence.length ? fact.evidence.map((one) => h("div", { class: "card" }, h("p", { class: "text" }, one.content), h("div", { class: "meta" }, h("span", {}, `diary entry ${one.id}`), chip(one.origin)))) : h("p", { class: "soft" }, "stated by a person, without diary entries"),
     h("h2", {}, "Revisions"), h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, fact.revisions.map((one) => h("tr", {}, h("td", { class: "num" }, one.revision), h("td", {}, one.value), h("td", {}, statusChip(one.status)), h("td", { class: "small soft" }, when(one.recorded_at))))))),
     h("h2", {}, "History"), history(fact.history)]);
 }
@@ -416,14 +419,14 @@ async function concernSheet(number) {
     h("div", { class: "row" }, waits ? [act("approve", "Approve", "It becomes a concern."), act("reject", "Reject", "", { kind: "bad" })]
       : ["ongoing", "concluded", "recurring", "paused"].filter((status) => status !== one.status && one.status !== "deleted").map((status) => act("status", `Mark ${status}`, "", { body: { status } })),
     one.status !== "deleted" ? act("delete", "Delete", "It and its mentions are taken out; tombstones stay.", { kind: "bad" }) : null),
-    h("h2", {}, "Where it comes from"), (one.evidence || []).map((entry) => h("div", { class: "card" }, h("p", { class: "text" }, entry.content), h("div", { class: "meta" }, h("span", {}, when(entry.at)), chip(entry.origin)))),
+    h("h2", {}, "Where it comes from"), (one.evidence || []).map((entry) => h("div", { class: "card" }, h("p", { class: "text" }, entry.content), h("div", { class: "meta" }, h("span", {}, `diary entry ${entry.id}`), chip(entry.origin)))),
     one.history ? [h("h2", {}, "History"), history(one.history)] : null]);
 }
 
 async function diaryPart(given, body) {
   const list = listing("/diary", { pending: given.pending, kind: given.kind, session: given.session }, ["Entry", "Kind", "Extracted", "When"], (one) =>
     h("tr", { "data-item": true, tabindex: "0" }, h("td", {}, h("div", { class: "text" }, one.content), h("div", { class: "meta" }, h("span", {}, `#${one.id}`), one.session ? h("span", {}, `session ${one.session}`) : null, one.origin !== "user" ? chip(one.origin, "warn") : null)),
-      h("td", {}, chip(one.kind)), h("td", {}, one.extracted_at ? soft("yes") : h("button", { class: "small", onclick: () => human("Clear entry", "Nothing is to be drawn from it.", (said) => post(`/diary/${one.id}/ack`, said), { label: "Clear" }) }, "Clear…")), h("td", { class: "small soft" }, when(one.at))),
+      h("td", {}, chip(one.kind)), h("td", {}, one.extracted ? soft("yes") : h("button", { class: "small", onclick: () => human("Clear entry", "Nothing is to be drawn from it.", (said) => post(`/diary/${one.id}/ack`, said), { label: "Clear" }) }, "Clear…")), h("td", { class: "small soft" }, when(one.at))),
     empty("The diary is empty", hint("One statement an entry, in the user's own words. Agents write here with the tool ", h("code", {}, "diary"), "."), h("button", { onclick: addEntry }, "Write an entry…")));
   put(body, filters("diary", { ...given, tab: "diary" }, [field("Kind", choose("kind", ["", "said", "delegated", "promised", "happened", "preference", "other"], given.kind)), field("Session", h("input", { name: "session", value: given.session || "" })),
     h("label", { class: "check" }, h("input", { type: "checkbox", name: "pending", checked: given.pending === "true" }), "only what is pending")]), list.box);
