@@ -27,6 +27,7 @@ from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting
 from mnemic.capture.graph import Graph
 from mnemic.capture.intake import session_slug
+from mnemic.capture.records import Records
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_embedder, open_reranker
 from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, NotFound, Refused, StoreError
@@ -139,6 +140,7 @@ class Memory:
             part.used = self._use
         self.cards.used = self._use_file
         self.graph = Graph(self._store, self._intake, self._forgetting, self.namespace, settle=self._drain, redact=redact)
+        self.records = Records(self._store, self._intake, self._forgetting, self.namespace, settle=self._drain, redact=redact)
         self._buffer: ConversationBuffer | None = None
         self.last_error: str | None = None
         if self.vault.together.interrupted:

@@ -198,6 +198,9 @@ def test_a_scope_lets_only_through_what_it_names(memory: Memory) -> None:
     assert titles(within="/notes/spring") == {"spring"}
     assert titles(within="/not") == set()
     assert titles(within="/") == everything
+    assert titles(documents=frozenset({"/notes/spring", "/files/plan", "/notes/nothing"})) == {"spring", "plan"}
+    assert titles(documents=frozenset({"/notes/spring", "/files/plan"}), within="/notes") == {"spring"}
+    assert titles(documents=frozenset()) == set()
     assert titles(context="work") == {"spring"}
     assert titles(kinds=("file",)) == {"plan"}
     assert titles(kinds=("file", "message")) == {"plan", "The harbour as a message"}
@@ -259,7 +262,7 @@ def test_a_narrow_scope_finds_its_text_whatever_matches_better_elsewhere(tmp_pat
         assert "beach" not in {hit.title for hit in memory.recall("beach").hits}
         scopes = [
             Scope(within="/notes"), Scope(context="work"), Scope(kinds=("note",)), Scope(until=NOW - DAY),
-            Scope(since=NOW - 6 * DAY, until=NOW - DAY), Scope(as_of=NOW + 1),
+            Scope(since=NOW - 6 * DAY, until=NOW - DAY), Scope(as_of=NOW + 1), Scope(documents=frozenset({"/notes/beach"})),
         ]  # fmt: skip
         for scope in scopes:
             assert [hit.title for hit in memory.recall("beach", scope=scope).hits] == ["beach"], scope

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mnemic.capture.records import Entry
 from mnemic.clock import FixedClock, to_ms
 from mnemic.memory import Memory
 from mnemic.models.document import Turn
@@ -200,6 +201,12 @@ def test_a_frame_of_ours_in_a_conversation_is_not_mirrored(memory: Memory) -> No
     talk(memory, f"{frame}\nWhen is lunch?", session="framed")
     memory.daily.note()
     assert "memory-recall" not in text(memory) and "[When is lunch?](/sessions/framed/1)" in text(memory)
+
+
+def test_of_a_record_its_body_is_mirrored_and_not_its_head(memory: Memory) -> None:
+    memory.records.put(Entry(key=("box", "seat"), head={"n": 1}, body="Ada sits at the window."))
+    memory.daily.note()
+    assert lines(memory) == ["- 12:00 [seat](/box/seat)", "  - **record**: Ada sits at the window."]
 
 
 def test_words_of_a_memory_cannot_be_a_link_a_mark_or_html(memory: Memory) -> None:

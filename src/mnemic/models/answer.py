@@ -24,6 +24,8 @@ class Scope:
 
     within: str | None = None
     """A path: only it and what lies below it."""
+    documents: frozenset[str] | None = None
+    """The paths of documents: only these and what lies in them."""
     context: str | None = None
     kinds: tuple[str, ...] = ()
     """Kinds of node (message, section, …) or of document (exchange, note, …); empty means all."""

@@ -351,11 +351,12 @@ class Recall:
 
     def _scoped(self, run: _Run, shelf: str) -> Ids | None:
         scope = run.scope
-        if not scope.kinds and (scope.within, scope.context, scope.since, scope.until, scope.as_of) == (None,) * 5:
+        said = (scope.within, scope.documents, scope.context, scope.since, scope.until, scope.as_of)
+        if not scope.kinds and said == (None,) * len(said):
             return None
         ids = self._store.nodes_within(
-            run.ns, below=scope.within or "", context=scope.context, kinds=scope.kinds, since=scope.since,
-            until=scope.until, known=scope.as_of, limit=NARROW + 1, shelf=shelf,
+            run.ns, below=scope.within or "", documents=scope.documents, context=scope.context, kinds=scope.kinds,
+            since=scope.since, until=scope.until, known=scope.as_of, limit=NARROW + 1, shelf=shelf,
         )  # fmt: skip
         if len(ids) <= NARROW:
             return np.array(ids, dtype=np.int64)
@@ -811,6 +812,8 @@ def _outside(item: Found, scope: Scope) -> str | None:
     """Why a node lies outside the scope, or None."""
     if scope.within and not (item.path == scope.within or item.path.startswith(scope.within + "/")):
         return f"it does not lie below {scope.within}"
+    if scope.documents is not None and item.document_path not in scope.documents:
+        return "it lies in none of the documents that were asked"
     if scope.context is not None and item.context != scope.context:
         return f"its context is {item.context!r}"
     if scope.kinds and item.kind not in scope.kinds and item.document_kind not in scope.kinds:

@@ -446,8 +446,9 @@ class Store(Protocol):
 
     def terms(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]: ...
 
-    def nodes_within(self, ns: str, *, below: str = "", context: str | None = None, kinds: Sequence[str] = (),
-                     since: int | None = None, until: int | None = None, known: int | None = None, limit: int,
+    def nodes_within(self, ns: str, *, below: str = "", documents: Collection[str] | None = None,
+                     context: str | None = None, kinds: Sequence[str] = (), since: int | None = None,
+                     until: int | None = None, known: int | None = None, limit: int,
                      shelf: str = "hot") -> list[int]: ...  # fmt: skip
 
     def has_unused(self, ns: str, since: int) -> bool: ...

@@ -25,6 +25,7 @@ from mnemic.models.document import Document, Message
 from mnemic.models.event import Origin
 from mnemic.settings import DecaySettings
 from mnemic.store import Store
+from mnemic.text.tree import body as content_start
 from mnemic.vault import frontmatter
 from mnemic.vault.daybook import Entry, clock_at, day_at, file_of, mirrored, own_text, paths_in, placed, shown, span
 from mnemic.vault.vault import SCHEME, Vault, head_of
@@ -302,7 +303,8 @@ class Daily:
         if not intact(self._store, self._ns, document.id, bodies):
             return [[]]
         if document.text_id is not None:
-            return [_said(document.kind, bodies.get(document.text_id, ""), document.title)]
+            text = bodies.get(document.text_id, "")
+            return [_said(document.kind, text[content_start(text) :], document.title)]
         spoken = [item for item in messages if item.role not in WORDLESS]
         return [_exchange(spoken[:count], bodies, document.title) for count in range(min(1, len(spoken)), len(spoken) + 1)]
 

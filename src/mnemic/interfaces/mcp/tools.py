@@ -494,8 +494,8 @@ TOOLS = (
         ),
     ),
     Tool(
-        name="card", title="Read a card", reads=True, output=record(extra=True), call=_card,
-        about="Read the card of a person, project or thing: its properties and its text.",
+        name="card", title="Read a card", output=record(extra=True), call=_card,
+        about="Read the card of a person, project or thing: its properties and its text. That counts as a use of it.",
         schema=record(
             required=("path",), path=text("Its name or file, e.g. Ada or cards/people/Ada.md.", most=2_000),
             max_tokens=MAX_TOKENS, cursor=CURSOR,

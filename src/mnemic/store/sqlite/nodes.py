@@ -7,9 +7,10 @@ went in, so they are made again from the node's passage by the same tokenizer (i
 
 from __future__ import annotations
 
+import json
 import zlib
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -296,10 +297,12 @@ class Nodes(Documents):
         return dict(self.shelf(shelf).rows(sql, (self.space(ns),)))
 
     def nodes_within(
-        self, ns: str, *, below: str = "", context: str | None = None, kinds: Sequence[str] = (),
-        since: int | None = None, until: int | None = None, known: int | None = None, limit: int, shelf: str = "hot",
+        self, ns: str, *, below: str = "", documents: Collection[str] | None = None, context: str | None = None,
+        kinds: Sequence[str] = (), since: int | None = None, until: int | None = None, known: int | None = None,
+        limit: int, shelf: str = "hot",
     ) -> list[int]:  # fmt: skip
-        """Nodes with words of their own that lie below a path, in a context, of a kind, within a time in ms, known then.
+        """Nodes with words of their own that lie below a path, in one of these documents, in a context, of a kind, within a
+        time in ms, known then.
 
         At most `limit`; and more than these where a condition holds for `limit` documents.
         """
@@ -308,6 +311,10 @@ class Nodes(Documents):
         if below:
             conditions.append("(path=? OR (path>=? AND path<?))")
             bindings += [below, below + "/", below + "0"]
+        if documents is not None and len(documents) < limit:
+            named = "SELECT id FROM documents WHERE ns=? AND path IN (SELECT value FROM json_each(?))"
+            ids = [number for (number,) in self.hot.rows(named, (self.space(ns), json.dumps([*documents])))]
+            conditions.append(f"document IN ({in_list(ids)})")
         if since is not None:
             conditions.append("created_at>=?")
             bindings.append(since)
