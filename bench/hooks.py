@@ -1,7 +1,8 @@
-"""What a hook of a coding agent costs a turn: `python -m bench.hooks [--nodes 10000] [--runs 20] [--json]`.
+"""What a hook of a coding agent costs a turn: `python -m bench.hooks [--nodes 10000] [--runs 20] [--serving] [--json]`.
 
-Every event is run as a host runs it, in a process of its own without a service, on a home of so many message nodes. Shown
-are median and 95th percentile by the clock, the median of the processor, and the ratio to `python -c pass` in the same run.
+Every event is run as a host runs it, in a process of its own, on a home of so many message nodes: without a service, or with
+`--serving` while `mnemic serve` runs. Shown are median and 95th percentile by the clock, the median of the processor (of the
+hook's own process), and the ratio to `python -c pass` in the same run.
 """
 
 from __future__ import annotations
@@ -27,15 +28,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--nodes", type=int, default=10_000, help="message nodes of the home")
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--serving", action="store_true", help="while `mnemic serve` runs on the home")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        report = measure(Path(folder), options.nodes, options.runs)
+        report = measure(Path(folder), options.nodes, options.runs, serving=options.serving)
     print(json.dumps(report, indent=1) if options.json else render(report))
 
 
-def measure(folder: Path, nodes: int, runs: int) -> dict[str, Any]:
-    """Seconds of every event by its name."""
+def measure(folder: Path, nodes: int, runs: int, *, serving: bool = False) -> dict[str, Any]:
+    """Seconds of every event by its name; with `serving`, while a service runs."""
     environ = {**os.environ, "MNEMIC_CONFIG": str(folder / "config")}
     home, transcript = folder / "home", folder / "transcript.jsonl"
     with Memory.open(home, environ=environ) as memory:
@@ -49,6 +51,7 @@ def measure(folder: Path, nodes: int, runs: int) -> dict[str, Any]:
     }  # fmt: skip
     wall: dict[str, list[float]] = {name: [] for name in ("python -c pass", *given)}
     cpu: dict[str, list[float]] = {name: [] for name in wall}
+    service = _served(home, environ) if serving else None
     for number in range(runs + 1):
         _say(transcript, number)
         for name in wall:
@@ -59,12 +62,25 @@ def measure(folder: Path, nodes: int, runs: int) -> dict[str, Any]:
             if number:  # the first round fills the caches of the disk
                 wall[name].append(time.perf_counter() - began)
                 cpu[name].append(_spent() - spent)
+    if service is not None:
+        service.terminate()
+        service.wait()
     floor = statistics.median(wall["python -c pass"])
     return {
         name: {"seconds": round(statistics.median(times), 3), "p95": round(sorted(times)[int(0.95 * (len(times) - 1))], 3),
                "cpu": round(statistics.median(cpu[name]), 3), "ratio": round(statistics.median(times) / floor, 1)}
         for name, times in wall.items()
     }  # fmt: skip
+
+
+def _served(home: Path, environ: dict[str, str]) -> subprocess.Popen[bytes]:
+    """A service of the home that answers."""
+    words = [sys.executable, "-m", "mnemic", "--home", str(home), "serve", "--port", "0"]
+    service = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE)
+    assert service.stdout is not None
+    service.stdout.readline()
+    service.stdout.readline()
+    return service
 
 
 def _say(transcript: Path, number: int) -> None:
@@ -76,7 +92,7 @@ def _say(transcript: Path, number: int) -> None:
 
 def render(report: dict[str, Any]) -> str:
     """A Markdown table."""
-    lines = ["| event, cold | median s | p95 s | of the processor | × `python -c pass` |", "|---|---|---|---|---|"]
+    lines = ["| event | median s | p95 s | of the processor | × `python -c pass` |", "|---|---|---|---|---|"]
     for name, row in report.items():
         lines.append(f"| {name} | {row['seconds']:.3f} | {row['p95']:.3f} | {row['cpu']:.3f} | {row['ratio']:.1f} |")
     return "\n".join(lines)

@@ -17,6 +17,7 @@ ORDER = [
     "errors",
     "clock",
     "models",
+    "environment",
     "settings",
     "failures",
     "text",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mnemic.errors import BadInput
-from mnemic.settings import Secret, hook_seconds, load
+from mnemic.settings import Secret, load
 
 
 def written(tmp_path: Path, text: str) -> Path:
@@ -104,7 +104,3 @@ def test_a_time_zone_that_is_unknown_is_named(tmp_path: Path) -> None:
     (tmp_path / "mnemic.toml").write_text('[vault]\ntimezone = "Europe/Lisbon"\n')
     assert load({}, home=tmp_path).vault.timezone == "Europe/Lisbon"
 
-
-@pytest.mark.parametrize(("given", "seconds"), [("2.5", 2.5), ("", None), ("soon", None), ("0", None), ("nan", None)])
-def test_the_time_of_a_hook_is_a_number_of_seconds_or_left_alone(given: str, seconds: float | None) -> None:
-    assert hook_seconds({"MNEMIC_HOOK_SECONDS": given}) == seconds

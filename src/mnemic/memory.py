@@ -383,6 +383,8 @@ class Memory:
                 folder = "/".join(parts[:end])
                 if level < end - 1 <= level + depth and folder.startswith(base):
                     rows.setdefault(folder, {"path": folder, "kind": "folder", "title": parts[end - 1]})
+            if document.path.count("/") > level + depth:
+                continue  # its nodes lie deeper still
             for item in self._store.nodes(ns, document.id, document.shelf):
                 inside = item.path == base or item.path.startswith(base + "/")
                 if inside and item.path.count("/") <= level + depth:
@@ -893,9 +895,13 @@ class Memory:
 
     # the ledger
 
-    def ledger(self, *, limit: int = 50, after: int = 0) -> list[dict[str, Any]]:
-        """The latest entries, newest first; with `after`, those that follow it, in order."""
-        events = self._store.events(self.namespace, after=after, limit=limit, newest=not after)
+    def ledger(self, *, limit: int = 50, after: int = 0, before: int | None = None) -> list[dict[str, Any]]:
+        """The latest entries, newest first; with `before`, those that precede it; with `after`, those that follow, in order."""
+        if before is not None:
+            start = max(after, before - 1 - limit, 0)
+            events = self._store.events(self.namespace, after=start, limit=max(0, before - 1 - start))[::-1]
+        else:
+            events = self._store.events(self.namespace, after=after, limit=limit, newest=not after)
         return [shown(event) for event in events]
 
     def ledger_entry(self, seq: int) -> dict[str, Any]:

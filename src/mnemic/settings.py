@@ -1,6 +1,6 @@
 """Settings: one frozen value, read once, from arguments, environment, file and defaults, in that order.
 
-`load` is the only place that knows the names of environment variables and the shape of `mnemic.toml`.
+`load` is the only place that knows the shape of `mnemic.toml` and, with `environment`, the names of environment variables.
 An unknown key is an error that lists the known ones: a mistyped setting must not be silently ignored.
 """
 
@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
+from mnemic.environment import home_folder
 from mnemic.errors import BadInput
 
 EmbedderName = Literal["hashing", "onnx", "http"]
@@ -232,20 +233,6 @@ def load(
     for section, values in (overrides or {}).items():
         settings = replace(settings, **{section: replace(getattr(settings, section), **values)})
     return settings
-
-
-def home_folder(environ: Mapping[str, str], home: str | Path | None = None) -> Path:
-    """The folder that is meant: the given one, else that of the environment, else `~/.mnemic`."""
-    return Path(home or environ.get("MNEMIC_HOME") or "~/.mnemic").expanduser().absolute()
-
-
-def hook_seconds(environ: Mapping[str, str]) -> float | None:
-    """`MNEMIC_HOOK_SECONDS`: how long a host's hook may take, for a slow machine; None for what is no such number."""
-    try:
-        seconds = float(environ.get("MNEMIC_HOOK_SECONDS") or 0)
-    except ValueError:
-        return None
-    return seconds if 0 < seconds <= 600 else None
 
 
 def checked_namespace(name: object) -> str:

@@ -47,6 +47,8 @@ def test_a_plain_sentence_is_told_in_the_third_person(said: str, written: str) -
         ("I think you would love it.", "Ada said: “I think you would love it.”"),
         ('Love the "Dune" books.', "Ada said: “Love the ‘Dune’ books.”"),
         ("我昨天去了医院。", "Ada：「我昨天去了医院。」"),
+        ("!", "Ada said: “.”"),
+        ("-", "Ada said: “.”"),
     ],
 )
 def test_what_the_rules_do_not_cover_is_quoted(said: str, written: str) -> None:

@@ -146,7 +146,10 @@ class Experiences(Facet):
         """The experiences that fit a situation, best first, within a budget of tokens; showing one is not using it.
 
         `deep` also asks the archive. Unproven candidates stand apart as trials, never those that were read somewhere.
+        Raises BadInput for a `k` below 1.
         """
+        if k is not None and k < 1:
+            raise BadInput(f"k {k} is no number of experiences: give 1 or more")
         found = ask(
             self._library, self._rules, self._now(), situation[: given.MOST_CHARS], self._intact, k=k or self._rules.recall_k,
             deep=deep, context=context, max_tokens=max_tokens or self._rules.budget_tokens,

@@ -121,13 +121,15 @@ def _joint(match: re.Match[str]) -> str:
 
 def _callings(name: str) -> list[str]:
     """A name and how it is shortened when somebody is called."""
-    first = name.split()[0]
+    first = (name.split() or [name])[0]
     return [name, first, *{first[:size] for size in (3, 4) if len(first) > size}]
 
 
 def _restated(plain: str, name: str) -> str | None:
-    first = plain.split(maxsplit=1)[0].lower().strip(",")
-    rest = plain[len(plain.split(maxsplit=1)[0]) :]
+    if not plain:
+        return None
+    word = plain.split(maxsplit=1)[0]
+    first, rest = word.lower().strip(","), plain[len(word) :]
     if first in ELLIPSES and _lacks_subject(first, rest):
         told = f"{name} {ELLIPSES[first]}"
         return _third(rest, name, told, present=False)

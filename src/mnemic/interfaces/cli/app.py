@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.errors import BadInput, MnemicError
-from mnemic.interfaces.cli import agents, daily, dream, experience, lifecycle, proxy, render, semantic, transfer, vault, window
+from mnemic.interfaces.cli import (
+    agents,
+    daily,
+    dream,
+    experience,
+    lifecycle,
+    proxy,
+    render,
+    semantic,
+    serve,
+    transfer,
+    vault,
+    window,
+)
 from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, milliseconds, moment, opened, read, stdin
 
 if TYPE_CHECKING:
@@ -32,6 +45,7 @@ dream.register(app)
 agents.register(app)
 transfer.register(app)
 proxy.register(app)
+serve.register(app)
 
 
 @app.callback()

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mnemic import failures
-from mnemic.clock import SystemClock, to_ms
-from mnemic.settings import home_folder, hook_seconds
+from mnemic.environment import home_folder, hook_seconds
+from mnemic.interfaces import service
 
 if TYPE_CHECKING:
     from mnemic.memory import Memory
@@ -43,18 +43,31 @@ def main(event: str, home: str | None = None, namespace: str | None = None) -> N
     if name not in SECONDS:
         print(f"mnemic: hook {event!r} is unknown: use {', '.join(SECONDS)}", file=sys.stderr)
         sys.exit(1)
-    # Resolved before the thread starts: when its time is up, nothing may have to be imported or asked any more.
-    folder = home_folder(os.environ, home)
+    # Resolved before the thread starts: when its time is up, nothing may have to be asked any more.
+    folder, seconds = home_folder(os.environ, home), hook_seconds(os.environ) or SECONDS[name]
     answer: dict[str, Any] = {}
-    done = _within(hook_seconds(os.environ) or SECONDS[name], lambda: answer.update(handle(name, _given(), home, namespace)))
+    done = _within(seconds, lambda: answer.update(_answered(name, _given(), home, namespace, seconds)))
     if done is None:
         failures.clear(folder, name)
     else:
+        from mnemic.clock import SystemClock  # only now: where the service answers, nothing is loaded
+
         failures.note(folder, name, done, SystemClock().now().isoformat(timespec="seconds"))
     sys.stdout.write(json.dumps(answer if done is None else {}, ensure_ascii=True) + "\n")
     sys.stdout.flush()
     # Not sys.exit: a thread whose time is up may hold what an orderly end would wait for.
     os._exit(0)
+
+
+def _answered(event: str, given: Given, home: str | None, namespace: str | None, seconds: float) -> dict[str, Any]:
+    """From the service of this home if one runs, which is open already; else from the home itself."""
+    try:
+        note = service.running(home_folder(os.environ, home))
+        if (namespace or os.environ.get("MNEMIC_NAMESPACE") or note.unnamed) == note.namespace:
+            return service.post(note, f"/api/v1/hooks/{event}", json.dumps(given).encode(), seconds / 2)
+    except service.Unanswered:
+        pass
+    return handle(event, given, home, namespace)
 
 
 def _given() -> dict[str, Any]:
@@ -89,11 +102,16 @@ def handle(event: str, given: Given, home: str | None = None, namespace: str | N
     from mnemic.memory import Memory
 
     with Memory.open(home, namespace=namespace) as memory:
-        if event == "session-start":
-            return _added(event, given, started(memory, given))
-        if event == "prompt":
-            return _added(event, given, prompted(memory, given))
-        captured(memory, given, event)
+        return answer(memory, event, given)
+
+
+def answer(memory: Memory, event: str, given: Given) -> dict[str, Any]:
+    """What a host is answered, of an open home."""
+    if event == "session-start":
+        return _added(event, given, started(memory, given))
+    if event == "prompt":
+        return _added(event, given, prompted(memory, given)) if str(given.get("prompt") or "").strip() else {}
+    captured(memory, given, event)
     return {}
 
 
@@ -130,6 +148,7 @@ def prompted(memory: Memory, given: Given) -> str:
 
 def captured(memory: Memory, given: Given, event: str) -> None:
     """Take in what was said since the last time."""
+    from mnemic.clock import to_ms
     from mnemic.interfaces.hooks.transcript import read
 
     session, path = session_of(given), given.get("transcript_path")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import socket
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from mnemic.errors import BadInput, MissingExtra
+from mnemic.errors import MissingExtra
+from mnemic.interfaces import service
 from mnemic.interfaces.guard import Guard
 
 if TYPE_CHECKING:
@@ -60,20 +60,13 @@ def serve(
     checked_upstream(upstream)
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it would write addresses, and a key may stand in one
     relay = Relay(memory, windows(), upstream, seconds=SECONDS + patience)
-    bound = _bound(host, port)
+    line = service.bound(host, port)
     own = f"[{host}]" if ":" in host else host
     app = application(relay, hosts=(*hosts, host), origins=origins)
     config = uvicorn.Config(
         app, log_level="critical", access_log=False, server_header=False, date_header=False, lifespan="on", ws="none",
         timeout_graceful_shutdown=5,
     )  # fmt: skip
-    with bound, memory.tending(), suppress(KeyboardInterrupt):
-        ready(f"http://{own}:{bound.getsockname()[1]}")
-        uvicorn.Server(config).run(sockets=[bound])
-
-
-def _bound(host: str, port: int) -> socket.socket:
-    try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
-    except (OSError, OverflowError) as error:
-        raise BadInput(f"cannot listen on {host}:{port} ({error}): choose another --port or --host") from None
+    with line, memory.tending(), suppress(KeyboardInterrupt):
+        ready(f"http://{own}:{line.getsockname()[1]}")
+        uvicorn.Server(config).run(sockets=[line])

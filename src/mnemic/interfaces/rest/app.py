@@ -1,0 +1,423 @@
+"""The application: REST, the workbench and MCP behind one door.
+
+The door is the same for every path: the Host must be this server (DNS rebinding), a page of another origin is refused
+(CSRF), and but for what holds no memory a request needs the token. The token comes in a header alone: a cookie would be sent
+by pages of other ports of this machine too, and an address ends up in logs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import inspect
+import json
+import logging
+import re
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.routing import Route as Path_
+
+from mnemic.errors import BadInput, MnemicError
+from mnemic.interfaces.guard import Guard
+from mnemic.interfaces.mcp import pages
+from mnemic.interfaces.mcp.schema import checked
+from mnemic.interfaces.rest.openapi import LIMIT, MOST, ROOT, document
+from mnemic.interfaces.rest.problems import TYPE, of_error, problem
+from mnemic.interfaces.rest.routes import ROUTES, Route
+from mnemic.interfaces.rest.shapes import from_text, value
+from mnemic.text.clean import encodable
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from mnemic.memory import Memory
+
+log = logging.getLogger(__name__)
+BODY_BYTES = 16 * 1024 * 1024
+WORKBENCH = Path(__file__).parent.parent / "workbench"
+ASSETS = {
+    "/": ("index.html", "text/html"), "/app.js": ("app.js", "text/javascript"), "/app.css": ("app.css", "text/css"),
+    "/icon.svg": ("icon.svg", "image/svg+xml"),
+}  # fmt: skip
+"""The workbench's own files. They hold no memory: what they show they ask for, with the token."""
+OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", *ASSETS})
+"""What needs no token."""
+READS = frozenset({"GET", "HEAD"})
+ETAG_LEAVES = frozenset({"weighted_trust", "trust", "due", "last_accessed", "relevance", "access_count", "tier"})
+"""What changes by itself or by reading."""
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+                               " base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+    "x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "x-frame-options": "DENY",
+    "cross-origin-resource-policy": "same-origin", "cross-origin-opener-policy": "same-origin", "cache-control": "no-store",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}  # fmt: skip
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+def application(
+    memory: Memory, token: str, *, hosts: Iterable[str] = (), origins: Iterable[str] = (), mcp: Starlette | None = None
+) -> ASGIApp:
+    """Everything that `mnemic serve` answers. `mcp` answers at /mcp; `hosts` and `origins` may speak to it besides."""
+
+    @asynccontextmanager
+    async def alive(_: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            if mcp is not None:
+                await stack.enter_async_context(mcp.router.lifespan_context(mcp))
+            yield
+
+    edits = threading.Lock()
+    rows = [Path_(ROOT + route.path, _handler(memory, route, edits), methods=[route.method]) for route in ROUTES]
+    own = [
+        Path_("/healthz", _healthy), Path_("/readyz", _ready(memory)), Path_("/openapi.json", _described()),
+        *(Path_(path, _asset(*file)) for path, file in ASSETS.items()),
+    ]  # fmt: skip
+    routes = [*own, *_merged(rows), *(mcp.routes if mcp is not None else ())]
+    app = Starlette(routes=routes, lifespan=alive, exception_handlers={HTTPException: _missed})
+    return Door(app, token, Guard(app, hosts=hosts, origins=origins))
+
+
+def _merged(rows: list[Path_]) -> list[Path_]:
+    """One route a path, so that a wrong method is answered with all that the path knows."""
+    by_path: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        by_path.setdefault(row.path, {}).update({method: row.endpoint for method in row.methods or () if method != "HEAD"})
+    # What is spelled out goes before what has a name in braces.
+    return [Path_(path, _by_method(found), methods=[*found]) for path, found in sorted(by_path.items(), key=_order)]
+
+
+def _order(item: tuple[str, Any]) -> tuple[bool, str]:
+    return "{" in item[0], item[0]
+
+
+def _by_method(found: Mapping[str, Handler]) -> Handler:
+    async def answer(request: Request) -> Response:
+        return await found["GET" if request.method == "HEAD" else request.method](request)
+
+    return answer
+
+
+class Door:
+    """Lets in who may come in, and gives every answer the headers that keep a browser from harm."""
+
+    def __init__(self, app: ASGIApp, token: str, guard: Guard) -> None:
+        self._app, self._token, self._guard = app, token.encode(), guard
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1003})
+            return
+
+        async def sealed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                have = {name.lower() for name, _ in message["headers"]}
+                more = [(name.encode(), text.encode()) for name, text in HEADERS.items() if name.encode() not in have]
+                message = {**message, "headers": [*message["headers"], *more]}
+            await send(message)
+
+        if refused := self._refusal(scope):
+            status, why = refused
+            more = {"www-authenticate": "Bearer"} if status == 401 else {}
+            await _said(problem(status, why), more)(scope, receive, sealed)
+            return
+        await self._app(scope, receive, sealed)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
+        if found := self._guard.refusal(scope["headers"]):
+            return found
+        reads = scope["method"] in READS
+        if not (reads and scope["path"] in OPEN) and not self._knows(scope["headers"]):
+            return 401, "this needs the token as 'Authorization: Bearer …': `mnemic serve` says in which file it is"
+        types = [text for name, text in scope["headers"] if name == b"content-type"]
+        if scope["method"] in ("POST", "PUT", "PATCH") and (
+            len(types) != 1 or types[0].split(b";")[0].strip().lower() != b"application/json"
+        ):
+            return 415, "give the body as JSON, with 'Content-Type: application/json'; {} where there is nothing to say"
+        return None
+
+    def _knows(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
+        given = [text for name, text in headers if name == b"authorization"]
+        scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
+        return scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
+
+
+def _handler(memory: Memory, route: Route, edits: threading.Lock) -> Handler:
+    async def answer(request: Request) -> Response:
+        try:
+            given, place = await _given(memory, route, request)
+            if route.progresses and "text/event-stream" in request.headers.get("accept", ""):
+                return _streamed(route, memory, given)
+            done = await run_in_threadpool(_done, memory, route, given, place, request, edits)
+        except MnemicError as error:
+            return _said(of_error(error))
+        except _Stopped as stopped:
+            return stopped.answer
+        except HTTPException:
+            raise
+        except Exception as error:  # a fault of ours: its text may hold what somebody remembers
+            log.error("%s failed: %s", route.name, type(error).__name__)
+            return _said(_fault(error))
+        return _shown(route, done, request)
+
+    return answer
+
+
+class _Stopped(Exception):
+    """The answer is known before anything is done."""
+
+    def __init__(self, answer: Response) -> None:
+        self.answer = answer
+
+
+def _done(
+    memory: Memory, route: Route, given: dict[str, Any], place: tuple[int, int], request: Request, edits: threading.Lock
+) -> Any:
+    if route.page:
+        return _page(memory, route, given, place, request)
+    method = route.method_of(memory)
+    if not route.guards:
+        return plain(method(**given))
+    with edits:  # between looking and doing nobody else may come
+        if (expected := request.headers.get("if-match")) and expected.strip() != "*":
+            name = "path" if "path" in given else "number"
+            now = etag(plain(route.guard_of(memory)(**({name: given[name]} if name in given else {}))))
+            if now not in [one.strip() for one in expected.split(",")]:
+                why = "it has changed since you read it: read it again, and decide anew"
+                raise _Stopped(_said(problem(412, why), {"etag": now}))
+        return plain(method(**given))
+
+
+def _page(memory: Memory, route: Route, given: dict[str, Any], place: tuple[int, int], request: Request) -> dict[str, Any]:
+    begin, limit = place
+    asked = {name: text for name, text in request.query_params.multi_items() if name not in ("cursor", "limit")}
+    method = route.method_of(memory)
+    if route.page == "ledger":
+        rows = method(limit=limit + 1, **({"before": begin} if begin else {}))
+        more, rows = len(rows) > limit, rows[:limit]
+        after = rows[-1]["seq"] if rows else 0
+    else:
+        takes = "limit" in inspect.signature(route.definition).parameters
+        rows = list(method(**given, **({"limit": begin + limit + 1} if takes else {})))
+        rows = rows[::-1] if route.page == "latest" else rows
+        more, after = len(rows) > begin + limit, begin + limit
+        rows = rows[begin:after]
+    return {"items": [plain(row) for row in rows], "next": pages.after(route.name, asked, after) if more else None}
+
+
+async def _given(memory: Memory, route: Route, request: Request) -> tuple[dict[str, Any], tuple[int, int]]:
+    """The arguments of the call, checked, and where its page begins and how long it is."""
+    raw: dict[str, Any] = {}
+    known, query = route.arguments, request.query_params
+    place = (0, LIMIT)
+    if route.method == "GET":
+        if route.page:
+            asked = {name: text for name, text in query.multi_items() if name not in ("cursor", "limit")}
+            begin = pages.start(route.name, {**asked, **({"cursor": query["cursor"]} if "cursor" in query else {})})
+            place = (begin, _limit(query.get("limit")))
+        for name in dict.fromkeys(name for name, _ in query.multi_items()):
+            if name in known:
+                raw[name] = from_text(known[name].hint, query.getlist(name))
+            elif not (route.page and name in ("limit", "cursor")):
+                named = [*known, *(("limit", "cursor") if route.page else ())]
+                raise BadInput(f"{name[:60]!r} is unknown: use {', '.join(named) or 'no arguments'}")
+    else:
+        body = await _body(request)
+        raw = {route.whole: body} if route.whole else body
+    for name in route.in_path:
+        raw[name] = from_text(known[name].hint, [request.path_params[name]])
+    return _checked(memory, route, {str(clean(key)): clean(item) for key, item in raw.items()}), place
+
+
+def _checked(memory: Memory, route: Route, raw: dict[str, Any]) -> dict[str, Any]:
+    known = route.arguments
+    rest, inner = any(one.rest for one in known.values()), route.inner
+    made: dict[str, Any] = dict(route.fixed)
+    for name, item in raw.items():
+        if name in inner:
+            made[name] = checked({"type": "object", "properties": {name: inner[name]}}, {name: item or []}, route.target)[name]
+        elif name in known and not known[name].rest:
+            made[name] = value(known[name].hint, item, name, memory.clock.now)
+        elif rest and name not in route.definition.__code__.co_varnames:
+            made[name] = item
+        else:
+            raise BadInput(f"{name[:60]!r} is unknown: use {', '.join(known) or 'no arguments'}")
+    for name, one in known.items():
+        if one.required and name not in made:
+            raise BadInput(f"{name!r} is missing: give it")
+    return made
+
+
+def _limit(text: str | None) -> int:
+    if text is None:
+        return LIMIT
+    if not re.fullmatch(r"\d{1,6}", text, re.ASCII) or not 1 <= int(text) <= MOST:
+        raise BadInput(f"limit {text[:20]!r} cannot be used: give 1 to {MOST}")
+    return int(text)
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > BODY_BYTES:
+            raise _Stopped(_said(problem(413, f"more than {BODY_BYTES:,} bytes: send it in parts")))
+    try:
+        body = json.loads(bytes(data) or b"{}", parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        raise BadInput("the body is not JSON: give an object") from None
+    if not isinstance(body, dict):
+        raise BadInput("the body is no JSON object: give one")
+    return body
+
+
+def _no_number(text: str) -> Any:
+    raise ValueError(text)
+
+
+def clean(given: Any) -> Any:
+    """What a client sent, with texts that can be stored. Raises BadInput for what is nested too deep or too large."""
+    try:
+        return _clean(given)
+    except RecursionError:
+        raise BadInput("the body is nested too deep: send it flat") from None
+
+
+def _clean(given: Any) -> Any:
+    if isinstance(given, str):
+        return encodable(given)
+    if isinstance(given, list):
+        return [_clean(item) for item in given]
+    if isinstance(given, dict):
+        return {encodable(name): _clean(item) for name, item in given.items()}
+    if isinstance(given, int) and abs(given) >= 2**63:
+        raise BadInput(f"{str(given)[:30]} is too large a number: give one below 2^63")
+    return given
+
+
+def plain(done: Any) -> Any:
+    """An answer of memory as plain data."""
+    if hasattr(done, "json"):
+        return done.json()
+    if is_dataclass(done) and not isinstance(done, type):
+        return asdict(done)
+    return [plain(item) for item in done] if isinstance(done, (list, tuple)) else done
+
+
+def etag(done: Any) -> str:
+    """The mark of a state, without what reading changes."""
+    text = json.dumps(_steady(done), sort_keys=True, default=str)
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+
+
+def _steady(done: Any) -> Any:
+    if isinstance(done, dict):
+        return {name: _steady(item) for name, item in done.items() if name not in ETAG_LEAVES}
+    return [_steady(item) for item in done] if isinstance(done, list) else done
+
+
+def _shown(route: Route, done: Any, request: Request) -> Response:
+    if isinstance(done, dict) and done.get("status") == "rejected":
+        return _said(problem(422, str(done.get("reason") or "it was rejected: see the receipt"), receipt=done))
+    mark = etag(done) if route.steady else None
+    if mark and mark in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
+        return Response(status_code=304, headers={"etag": mark})
+    headers = {"etag": mark} if mark else {}
+    return Response(_json(done), media_type="application/json", headers=headers)
+
+
+def _streamed(route: Route, memory: Memory, given: dict[str, Any]) -> Response:
+    """The same call, which tells meanwhile how far it is. A client that leaves does not stop it."""
+    loop, told = asyncio.get_running_loop(), asyncio.Queue[tuple[str, Any]]()
+
+    def tell(event: str, data: Any) -> None:
+        loop.call_soon_threadsafe(told.put_nowait, (event, data))
+
+    def work() -> None:
+        try:
+            tell("result", plain(route.method_of(memory)(**given, progress=lambda done: tell("progress", {"done": done}))))
+        except MnemicError as error:
+            tell("problem", of_error(error))
+        except Exception as error:
+            log.error("%s failed: %s", route.name, type(error).__name__)
+            tell("problem", _fault(error))
+
+    async def events() -> AsyncIterator[bytes]:
+        task = loop.run_in_executor(None, work)
+        event = "progress"
+        while event == "progress":
+            event, data = await told.get()
+            yield f"event: {event}\ndata: ".encode() + _json(data) + b"\n\n"
+        await task
+
+    return StreamingResponse(events(), media_type="text/event-stream")
+
+
+def _fault(error: Exception) -> dict[str, Any]:
+    return problem(500, f"mnemic failed inside ({type(error).__name__}): run `mnemic doctor`; nothing was half-written")
+
+
+def _json(data: Any) -> bytes:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=_odd).encode("utf-8", "replace")
+
+
+def _odd(data: Any) -> Any:
+    return sorted(data) if isinstance(data, (set, frozenset)) else list(data) if isinstance(data, tuple) else str(data)
+
+
+def _said(row: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
+    return Response(_json(row), row["status"], headers, TYPE)
+
+
+async def _missed(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    known = {404: "there is no such path: see /openapi.json", 405: "this path knows other methods: see Allow"}
+    return _said(problem(error.status_code, known.get(error.status_code, str(error.detail))), error.headers)
+
+
+async def _healthy(_: Request) -> Response:
+    return Response(_json({"ok": True}), media_type="application/json")
+
+
+def _ready(memory: Memory) -> Handler:
+    async def answer(_: Request) -> Response:
+        try:
+            await run_in_threadpool(memory.ledger, limit=1)
+        except MnemicError as error:
+            return _said(problem(503, f"the home cannot be read ({type(error).__name__}): run `mnemic doctor`"))
+        return Response(_json({"ok": True}), media_type="application/json")
+
+    return answer
+
+
+def _described() -> Handler:
+    body: list[bytes] = []
+
+    async def answer(_: Request) -> Response:
+        if not body:
+            body.append(_json(document()))
+        return Response(body[0], media_type="application/json")
+
+    return answer
+
+
+def _asset(name: str, kind: str) -> Handler:
+    async def answer(_: Request) -> Response:
+        return FileResponse(WORKBENCH / name, media_type=kind, headers={"cache-control": "no-cache"})
+
+    return answer
