@@ -139,3 +139,12 @@ def test_a_training_set_without_a_file_is_not_an_export_into_a_folder_of_that_na
 
 def test_links_of_a_note_that_is_not_there_are_refused_like_the_note(call: Call) -> None:
     assert str(call("vault", "links", "Nobody").exception) == str(call("card", "show", "Nobody").exception)
+
+
+def test_what_cannot_be_read_is_told_in_one_line_that_says_what_to_do(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "bytes.zip").write_bytes(b"\xff\xfe no archive")
+    for verb in ("capture", "extract", "experience refine", "window prepare", "import chatgpt", "import mnemic", "restore"):
+        for name in ("bytes.zip", "nowhere/at-all"):
+            refused = call(*verb.split(), name)
+            assert isinstance(refused.exception, MnemicError), (verb, name, refused.output)
+            assert ": " in str(refused.exception) and "Errno" not in str(refused.exception), str(refused.exception)
