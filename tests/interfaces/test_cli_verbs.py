@@ -16,7 +16,7 @@ from mnemic.interfaces.cli.app import PANELS, app
 
 Call = Callable[..., Result]
 TALK = '{"role": "user", "content": "The kiln is at 1240 degrees.", "session": "s"}'
-ALONE = {"hook", "proxy", "mcp"}
+ALONE = {"hook", "proxy", "mcp", "serve"}
 """These serve: what they print is a protocol."""
 
 FIRST = [

@@ -38,7 +38,7 @@ PANELS = {
     "What works": "experience",
     "The vault": "vault card daily state budget audit dream wiki",
     "Use and age": "touch tier decay rotate vacuum tend",
-    "Agents and models": "install uninstall plugin mcp hook proxy window",
+    "Agents and models": "install uninstall plugin mcp serve hook proxy window",
     "The home": "status stats doctor ledger import export backup restore reindex",
 }
 """Where a verb stands in the help, in this order."""
