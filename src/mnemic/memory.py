@@ -1006,7 +1006,7 @@ class Memory:
             return self._usages.touch(self.namespace, path, actor=actor(channel), reason=reason)
         touched = self._usages.touch_behind(self.namespace, path, actor=actor(channel), reason=reason)
         if not touched:
-            raise NotFound(f"no document stands behind {path!r}: nothing was touched")
+            raise NotFound(f"no document stands behind {path!r}: touch a path of `mnemic tree` instead")
         return {**touched[0], "path": path, "touched": [done["path"] for done in touched]}
 
     def _use(self, path: str, reason: str) -> None:

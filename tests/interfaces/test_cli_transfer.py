@@ -49,11 +49,11 @@ def test_a_person_is_told_line_by_line(run: Any, tmp_path: Path) -> None:
     file = shapes.write(tmp_path / "conversations.json", [shapes.claude(), 7])
     dry = run("import", "claude", str(file), "--dry-run")
     assert "new        claude-k-1  Garden  2026-03-10  2 messages" in dry
-    assert "a dry run: 1 conversations and 0 pages with 2 messages; 1 broken; nothing was stored" in dry
+    assert "a dry run: 1 conversation and 0 pages with 2 messages; 1 broken; nothing was stored" in dry
     done = run("import", "claude", str(file))
     assert "stored     claude-k-1  Garden  2026-03-10  2 messages, 1 new" in done
     assert "skipped   conversations.json, record 2  it is no object" in done
-    assert "1 conversations and 0 pages with 2 messages: 1 stored, 0 there already, 0 erased before, 1 broken" in done
+    assert "1 conversation and 0 pages with 2 messages: 1 stored, 0 there already, 0 erased before, 1 broken" in done
 
 
 def test_an_export_goes_out_and_comes_back(run: Any, tmp_path: Path) -> None:

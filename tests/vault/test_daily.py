@@ -553,3 +553,17 @@ def test_two_processes_that_append_lose_and_repeat_nothing(tmp_path: Path) -> No
     found = sorted(line.rpartition("(")[2] for line in lines(memory))
     assert found == sorted(f"/sessions/{name}-{number}/1)" for name in ("a", "b") for number in range(8))
     assert memory.verify().ok
+
+
+@pytest.mark.parametrize("timezone", ["UTC", "Asia/Tokyo", "America/New_York"])
+def test_notes_of_the_first_and_the_last_day_of_the_calendar_are_notes_like_others(tmp_path: Path, timezone: str) -> None:
+    memory = opened(tmp_path, git="off", timezone=timezone)
+    memory.vault.sync()
+    for day in ("0001-01-01", "9999-12-31"):
+        note(memory, f"daily/{day}.md", "The walrus naps.\n")
+    assert len(memory.vault.sync().json()["new"]) == 2
+    assert [memory.daily.named(day)["date"] for day in ("0001-01-01", "9999-12-31")] == ["0001-01-01", "9999-12-31"]
+    assert {row["date"] for row in memory.daily.all()} >= {"0001-01-01", "9999-12-31"}
+    memory.session_start()
+    assert memory.recall("walrus").json()
+    memory.decay()

@@ -231,7 +231,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
         found = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         known = found["format"] == FORMAT
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadInput(f"{str(folder)!r} is no export of mnemic ({error}): give a folder that `mnemic export` made") from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise BadInput(f"{str(folder)!r} is no export of mnemic ({why}): give a folder that `mnemic export` made") from None
     if not known or found["version"] != VERSION:
         raise BadInput(f"{str(folder)!r} has version {found.get('version')!r} of the export, this is {VERSION}: upgrade mnemic")
     return dict(found)

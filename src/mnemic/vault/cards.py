@@ -149,8 +149,10 @@ class Cards:
         return {"path": path, "line": line}
 
     def links(self, path: str) -> dict[str, Any]:
-        """What a note links to, and what links to it."""
-        return self._vault.links_of(self._path(path))
+        """What a note links to, and what links to it. Raises NotFound."""
+        path = self._path(path)
+        self._vault.folder.read(path)
+        return self._vault.links_of(path)
 
     def retire(self, path: str) -> dict[str, Any]:
         """Set a card aside: its status becomes inactive and its map lists it no more; the file and links stay."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
 from mnemic.clock import from_ms, to_ms
+from mnemic.lifecycle.curve import DAY_MS
 
 FOLDER = "daily"
 BEGIN, END = "<!-- mnemic:daily -->", "<!-- mnemic:end -->"
@@ -89,8 +90,15 @@ def zone(name: str) -> tzinfo:
 def span(day: date, timezone: str) -> tuple[int, int]:
     """A day from its midnight up to the next one, in ms; 23 to 25 hours."""
     where = zone(timezone)
-    begin, end = (datetime.combine(one, time(), where).astimezone(UTC) for one in (day, day + timedelta(days=1)))
-    return to_ms(begin), to_ms(end)
+    begin = _midnight(day, where)
+    return begin, _midnight(day + timedelta(days=1), where) if day < date.max else begin + DAY_MS
+
+
+def _midnight(day: date, where: tzinfo) -> int:
+    try:
+        return to_ms(datetime.combine(day, time(), where).astimezone(UTC))
+    except OverflowError:  # the first and the last day that a calendar has
+        return to_ms(datetime.combine(day, time(), UTC))
 
 
 def day_at(ms: int, timezone: str) -> date:

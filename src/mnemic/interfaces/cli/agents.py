@@ -120,5 +120,7 @@ def _show_changes(row: dict[str, Any]) -> None:
             print(item["diff"])
     if row["dry_run"]:
         render.line(("a dry run: nothing was changed", "dim"))
+    elif not row["files"]:
+        render.line((f"nothing of mnemic stands in the configuration of {row['host']}", "dim"))
     elif any(item["change"] != "unchanged" for item in row["files"]):
         render.line((f"start {row['host']} anew to make it count", "dim"))

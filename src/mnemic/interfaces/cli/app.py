@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from mnemic.errors import BadInput, MnemicError
 from mnemic.interfaces.cli import (
@@ -31,7 +32,28 @@ from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, mi
 if TYPE_CHECKING:
     from mnemic.memory import Memory
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help="Persistent memory for AI agents, in one folder.",
+PANELS = {
+    "Remember and ask": "remember capture recall show tree forget undo",
+    "The user": "diary extract fact concern profile skill",
+    "What works": "experience",
+    "The vault": "vault card daily state budget audit dream wiki",
+    "Use and age": "touch tier decay rotate vacuum tend",
+    "Agents and models": "install uninstall plugin mcp serve hook proxy window",
+    "The home": "status stats doctor ledger import export backup restore reindex",
+}
+"""Where a verb stands in the help, in this order."""
+
+
+class Ordered(TyperGroup):
+    """Lists its verbs in the order of the panels; one that stands in none comes last."""
+
+    def list_commands(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """The names of the verbs."""
+        order = " ".join(PANELS.values()).split()
+        return sorted(self.commands, key=lambda name: order.index(name) if name in order else len(order))
+
+
+app = typer.Typer(cls=Ordered, add_completion=False, no_args_is_help=True, help="Persistent memory for AI agents, in one folder.",
                   pretty_exceptions_enable=False)  # fmt: skip
 ledger_app = typer.Typer(no_args_is_help=True, help="The record of every change, which proves itself.")
 app.add_typer(ledger_app, name="ledger")
@@ -46,6 +68,16 @@ agents.register(app)
 transfer.register(app)
 proxy.register(app)
 serve.register(app)
+
+
+def _arrange() -> None:
+    """Put each verb into its panel of the help."""
+    panels = {verb: panel for panel, verbs in PANELS.items() for verb in verbs.split()}
+    for command in app.registered_commands:
+        name = command.name or getattr(command.callback, "__name__", None)
+        command.rich_help_panel = panels.get(str(name), "Commands")
+    for group in app.registered_groups:
+        group.rich_help_panel = panels.get(str(group.name), "Commands")
 
 
 @app.callback()
@@ -223,7 +255,7 @@ def undo(
 
 @app.command()
 def status(as_json: Json = False) -> None:
-    """How much there is."""
+    """What this home holds, table by table, and how it is set up."""
     with opened() as memory:
         emit(memory.status(), as_json, render.record)
 
@@ -307,3 +339,6 @@ def ledger_accept(reason: Reason = "", as_json: Json = False) -> None:
     with opened() as memory:
         head = memory.accept(reason=reason)
     emit({"seq": head.seq, "hash": head.hash} if head else {}, as_json, render.record)
+
+
+_arrange()

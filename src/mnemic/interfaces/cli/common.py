@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -96,15 +97,22 @@ def stdin() -> str:
     return sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
+LIKE_A_FILE = re.compile(r"[^\s:]+\.(md|markdown|txt|rst|org|json|jsonl|csv|html|log)", re.IGNORECASE)
+"""One word that ends as the name of a text file does: a slip in a path must not be remembered in place of what is in the file."""
+
+
 def file_of(name: str) -> Path | None:
-    """The file that an argument names, or None where it is a text."""
+    """The file that an argument names, or None where it is a text. Raises BadInput for the name of a file that is not there."""
     if len(name) > 1000 or "\n" in name or "\0" in name:
         return None
     file = Path(name).expanduser()
     try:
-        return file if file.is_file() else None
+        found = file.is_file()
     except OSError:
         return None
+    if not found and LIKE_A_FILE.fullmatch(name):
+        raise BadInput(f"there is no file {name!r}: give one that is there, or - for a text on stdin")
+    return file if found else None
 
 
 def document(name: str) -> Any:
@@ -123,4 +131,4 @@ def read(file: Path) -> str:
     except UnicodeDecodeError:
         raise BadInput(f"{str(file)!r} is not UTF-8 text: convert it first") from None
     except OSError as error:
-        raise BadInput(f"{str(file)!r} cannot be read ({error.strerror})") from None
+        raise BadInput(f"{str(file)!r} cannot be read ({error.strerror}): give another file, or - for stdin") from None

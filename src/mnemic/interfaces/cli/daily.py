@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperGroup
 
 from mnemic.interfaces.cli import render
-from mnemic.interfaces.cli.common import Json, emit, opened, stdin
+from mnemic.interfaces.cli.common import Json, emit, file_of, opened, read, stdin
 
 Files = Annotated[list[str] | None, typer.Argument(help="What your agent loads besides, e.g. CLAUDE.md.")]
 
@@ -46,7 +46,7 @@ def daily_show(
 def daily_list(as_json: Json = False) -> None:
     """All daily notes with their size and tier, newest first."""
     with opened() as memory:
-        emit(memory.daily.all(), as_json, render.lines)
+        emit(memory.daily.all(), as_json, render.table)
 
 
 @daily_app.command("compress")
@@ -60,11 +60,14 @@ def daily_compress(
 
 
 def state(
-    text: Annotated[str | None, typer.Argument(metavar="[TEXT|-]", help="What shall stand there; - for stdin.")] = None,
+    text: Annotated[
+        str | None, typer.Argument(metavar="[TEXT|FILE|-]", help="What shall stand there; - for stdin; without it, it is shown.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """The page that every session begins with; below 4 KB and at most 80 lines."""
-    body = stdin() if text == "-" else text
+    file = None if text in (None, "-") else file_of(str(text))
+    body = stdin() if text == "-" else read(file) if file else text
     with opened() as memory:
         emit(memory.state.show() if body is None else memory.state.write(body), as_json, _state)
 

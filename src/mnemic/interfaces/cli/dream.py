@@ -12,6 +12,7 @@ from mnemic.interfaces.cli.common import Json, document, emit, moment, opened
 dream_app = typer.Typer(invoke_without_command=True, help="Let conversations become articles.")
 work_app = typer.Typer(no_args_is_help=True, help="Questions of a dream, for the agent to answer.")
 wiki_app = typer.Typer(no_args_is_help=True, help="Read the articles, a piece at a time.")
+OUTCOMES = ("created", "updated", "unchanged", "rejected")
 Article = Annotated[str, typer.Argument(metavar="ARTICLE", help="Its title, an alias, or its file.")]
 
 
@@ -51,7 +52,7 @@ def _report(report: dict[str, Any]) -> None:
     for row in report["stages"]:
         counts = f"{row['in']:>7} in {row['out']:>7} out {row['rejected']:>4} rejected {row['seconds']:>8.2f} s"
         render.line((f"{row['name']:<10} ", "bold"), (counts, "dim"))
-    render.line(("articles: " + ", ".join(f"{count} {verb}" for verb, count in report["articles"].items()), "bold"))
+    render.line(("articles: " + ", ".join(f"{report['articles'][verb]} {verb}" for verb in OUTCOMES), "bold"))
     for signal in report["signals"]:
         render.line((f"{signal['path']}: {signal['kind']}: {signal['why']}", "yellow"))
     for text in report["rejections"][:20]:
@@ -71,11 +72,12 @@ def dream_list(as_json: Json = False) -> None:
     """The dreams that stand, newest first."""
     with opened() as memory:
         rows = memory.dreams()
-        emit(rows, as_json, lambda found: render.lines([_line(row) for row in found]))
+        emit(rows, as_json, lambda found: render.table([_line(row) for row in found]))
 
 
 def _line(row: dict[str, Any]) -> dict[str, Any]:
-    return {"id": f"dream:{row['id']}", "at": row["at"], "judge": row["judge"], **row["articles"]}
+    outcomes = {verb: row["articles"][verb] for verb in OUTCOMES}
+    return {"dream": f"dream:{row['id']}", "at": row["at"], "judge": row["judge"], **outcomes}
 
 
 @dream_app.command("show")
@@ -119,7 +121,7 @@ def work_submit(
 def wiki_list(as_json: Json = False) -> None:
     """Every article."""
     with opened() as memory:
-        emit(memory.wiki.list(), as_json, lambda found: render.lines(found["articles"]))
+        emit(memory.wiki.list(), as_json, lambda found: render.table(found["articles"]))
 
 
 @wiki_app.command("toc")
@@ -181,4 +183,4 @@ def wiki_infobox(article: Article, as_json: Json = False) -> None:
 def wiki_category(name: str, as_json: Json = False) -> None:
     """The articles of a category, or of a type."""
     with opened() as memory:
-        emit(memory.wiki.category(name), as_json, lambda found: render.lines(found["articles"]))
+        emit(memory.wiki.category(name), as_json, lambda found: render.table(found["articles"]))

@@ -67,9 +67,7 @@ def recall(
 ) -> None:
     """The experiences that fit a situation."""
     with opened() as memory:
-        answer = memory.experiences.recall(
-            situation, k=k, deep=deep, context=context, max_tokens=max_tokens, frame=frame
-        )
+        answer = memory.experiences.recall(situation, k=k, deep=deep, context=context, max_tokens=max_tokens, frame=frame)
     if frame and not as_json:
         print(answer.frame or "")
     else:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,14 +41,19 @@ def line(*parts: tuple[object, str]) -> None:
     console().print(Text.assemble(*((_clean(text), style) for text, style in parts)))
 
 
+def count(number: int, noun: str) -> str:
+    """So many of a thing: 1 node, 2 nodes."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def receipt(row: dict[str, Any]) -> None:
-    more = f"  {row['nodes']} nodes" + (f", {row['redacted']} secrets redacted" if row["redacted"] else "")
+    more = f"  {count(row['nodes'], 'node')}" + (f", {count(row['redacted'], 'secret')} redacted" if row["redacted"] else "")
     why = f"  {row['reason']}" if row["reason"] else ""
     line((row["status"], COLOURS[row["status"]]), (f"  {row['path'] or ''}", "bold"), (more + why, "dim"))
 
 
 def capture(row: dict[str, Any]) -> None:
-    line((f"{row['sessions']} sessions, {row['exchanges']} exchanges, {row['messages']} messages", "bold"))
+    line((", ".join(count(row[f"{noun}s"], noun) for noun in ("session", "exchange", "message")), "bold"))
     for item in row["receipts"][:50]:
         receipt(item)
     if len(row["receipts"]) > 50:
@@ -59,7 +65,7 @@ def answer(row: dict[str, Any], explain: bool) -> None:
         line((f"{number}. ", "dim"), (hit["path"], "bold cyan"), (f"  {hit['score']:.2f}", "green"),
              (f"  {hit['created_at']}  {hit['kind']} from {hit['origin']}", "dim"))  # fmt: skip
         who = f"{hit['speaker']}: " if hit["speaker"] else ""
-        line((f"   {who}{hit['text']}", ""))
+        line((indent(f"{who}{hit['text']}", "   "), ""))
         if explain:
             _signals(hit["signals"])
     if row["reason"]:
@@ -90,7 +96,7 @@ def page(row: dict[str, Any]) -> None:
 
 def tree(rows: list[dict[str, Any]]) -> None:
     if not rows:
-        line(("nothing is remembered yet: try `mnemic remember \"…\"`", "yellow"))
+        line(('nothing is remembered yet: try `mnemic remember "…"`', "yellow"))
         return
     from rich.text import Text
     from rich.tree import Tree
@@ -106,7 +112,7 @@ def tree(rows: list[dict[str, Any]]) -> None:
 
 
 def events(rows: list[dict[str, Any]]) -> None:
-    for row in rows:
+    for row in _some(rows):
         what = "erased" if row["erased"] else f"{row['path'] or row['object']}  {row['reason'] or ''}"
         line((f"#{row['seq']:<5}", "bold"), (f"{row['at']}  ", "dim"), (f"{row['op']:<17} ", "green"),
              (f"{row['actor']:<7} ", "cyan"), (what, ""))  # fmt: skip
@@ -125,13 +131,40 @@ def _some(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
+def table(rows: list[dict[str, Any]]) -> None:
+    """One line for each row: what it is called, then the rest; a table of none says so."""
+    for row in _some(rows):
+        (_, first), *rest = row.items()
+        line((first, "bold"), (f"  {', '.join(_pair(key, item) for key, item in rest if item != '')}", "dim"))
+
+
 def record(row: dict[str, Any]) -> None:
+    """A line for each key; what is a list of rows has a line for each of these."""
+    width = max([13, *map(len, row)]) + 1
     for name, value in row.items():
-        if isinstance(value, dict):
-            value = ", ".join(f"{key} {item}" for key, item in value.items())
-        elif isinstance(value, list | tuple):
-            value = "; ".join(str(item) for item in value) or "none"
-        line((f"{name:<14}", "dim"), (value, ""))
+        if isinstance(value, list | tuple) and value and all(isinstance(item, dict) for item in value):
+            line((name, "dim"))
+            for item in value:
+                line((f"  {_plain(item)}", ""))
+        else:
+            line((f"{name:<{width}}", "dim"), (_plain(value), ""))
+
+
+def _plain(value: object) -> object:
+    """A value in words rather than in Python's notation."""
+    if value is None or value in ({}, [], ()):
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(_pair(key, item) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return "; ".join(str(_plain(item)) for item in value)
+    return value
+
+
+def _pair(key: object, value: object) -> str:
+    return f"{key} ({_plain(value)})" if isinstance(value, dict) and value else f"{key} {_plain(value)}"
 
 
 @contextmanager
@@ -157,7 +190,7 @@ LIFE = {"live": "green", "candidate": "yellow", "challenged": "red", "cold": "re
 
 def experience_receipt(row: dict[str, Any]) -> None:
     for item in row.get("receipts", [row]):
-        hidden = f", {item['redacted']} secrets redacted" if item["redacted"] else ""
+        hidden = f", {count(item['redacted'], 'secret')} redacted" if item["redacted"] else ""
         where = f"  {item['id']}@{item['revision']} {item['state']}" if item["id"] else ""
         line((item["op"] or item["status"], COLOURS.get(item["status"], "")), (where, "bold"),
              (f"{hidden}  {item['reason'] or ''}", "dim"))  # fmt: skip
@@ -205,13 +238,15 @@ def experience_page(row: dict[str, Any]) -> None:
     for event in row["history"]:
         line((f"  #{event['seq']} {event['at']} {event['op']} by {event['actor']} {event['reason'] or ''}", "dim"))
     line((f"  seal {row['seal']}", "dim"))
+
+
 STATES = {"current": "green", "provisional": "yellow", "ongoing": "green", "recurring": "green", "paused": "yellow",
           "conflict": "red", "quarantined": "red", "claimed": "yellow", "parked": "yellow"}  # fmt: skip
 
 
 def entry_receipt(row: dict[str, Any]) -> None:
     why = f"  {row['reason']}" if row["reason"] else ""
-    hidden = f", {row['redacted']} secrets redacted" if row["redacted"] else ""
+    hidden = f", {count(row['redacted'], 'secret')} redacted" if row["redacted"] else ""
     line((row["status"], COLOURS.get(row["status"], "")), (f"  diary {row['id'] or ''}", "bold"), (hidden + why, "dim"))
     if row.get("extraction_due"):
         line((f"{len(row['pending'])} entries wait to be extracted: `mnemic extract` (see `mnemic skill`)", "yellow"))

@@ -78,9 +78,7 @@ def diary_show(number: Annotated[int, typer.Argument(metavar="ID")], as_json: Js
 
 
 @diary_app.command("ack")
-def diary_ack(
-    number: Annotated[int, typer.Argument(metavar="ID")], reason: Reason = "", as_json: Json = False
-) -> None:
+def diary_ack(number: Annotated[int, typer.Argument(metavar="ID")], reason: Reason = "", as_json: Json = False) -> None:
     """Clear an entry that holds nothing to extract."""
     with opened() as memory:
         emit(memory.diary.ack(number, reason=reason), as_json, render.record)

@@ -60,7 +60,7 @@ def import_(
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(help="A new or an empty folder; or the word training, before a FILE.")],
+    folder: Annotated[str, typer.Argument(help="A new or an empty folder; or the word training, before a FILE.")],
     file: Annotated[Path | None, typer.Argument(help="Where the training set goes.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
@@ -68,17 +68,20 @@ def export(
 
     `export training FILE`: the experiences worth internalising, as JSON lines in chat form, with a manifest.
     """
-    if file is not None and str(folder) != TRAINING:
-        raise BadInput(f"export takes one folder, or '{TRAINING} FILE', not {str(folder)!r} and {str(file)!r}")
+    if (file is not None) != (folder == TRAINING):
+        given = f"{folder!r} and {str(file)!r}" if file is not None else f"{TRAINING!r} alone"
+        raise BadInput(f"export takes one folder, or '{TRAINING} FILE', not {given}; a folder of that name is './{TRAINING}'")
     with opened() as memory:
         if file is None:
-            emit(memory.export(folder), as_json, render.record)
+            emit(memory.export(Path(folder).expanduser()), as_json, render.record)
         else:
             emit(memory.export_training(file), as_json, _training)
 
 
 def _training(made: dict[str, Any]) -> None:
-    render.line((f"{made['examples']} examples in {made['file']}", "bold"), (f"  manifest {made['manifest']}", "dim"))
+    render.line(
+        (f"{render.count(made['examples'], 'example')} in {made['file']}", "bold"), (f"  manifest {made['manifest']}", "dim")
+    )
     for row in made["left"][:50]:
         render.line((f"{row['id']}@{row['revision']} left out: {row['why_not']}", "dim"))
 
@@ -105,7 +108,7 @@ def _bar() -> Iterator[tuple[Callable[[int, int], None], Callable[[int], None]]]
 def _show_row(row: Row, dry_run: bool) -> None:
     state = ("known" if row.known else "new") if dry_run else "stored" if row.stored else "duplicate" if row.duplicate else (
         "rejected" if row.rejected else "nothing")  # fmt: skip
-    what = f"{row.messages} messages" if row.kind == "conversation" else row.kind
+    what = render.count(row.messages, "message") if row.kind == "conversation" else row.kind
     counts = {"new": row.stored, "there already": row.duplicate, "erased before": row.rejected, "left out": row.left_out,
               "secrets redacted": row.redacted}  # fmt: skip
     line = ", ".join([what, *(f"{count} {name}" for name, count in counts.items() if count)])
@@ -119,7 +122,9 @@ def _show_totals(totals: Totals) -> None:
         render.line(("skipped   ", "red" if skipped.broken else "dim"), (skipped.where, "bold"), (f"  {skipped.why}", ""))
     if len(totals.skipped) > 50:
         render.line((f"… and {len(totals.skipped) - 50} more, all with --json", "dim"))
-    kinds = f"{totals.conversations} conversations and {totals.pages} pages with {totals.messages} messages"
+    kinds = "{} and {} with {}".format(
+        *(render.count(getattr(totals, f"{noun}s"), noun) for noun in ("conversation", "page", "message"))
+    )
     counts = f"{totals.stored} stored, {totals.duplicate} there already, {totals.rejected} erased before, {totals.broken} broken"
     render.line((f"a dry run: {kinds}; {totals.broken} broken; nothing was stored" if totals.dry_run else f"{kinds}: {counts}",
                  "bold"))  # fmt: skip

@@ -58,7 +58,7 @@ def card_list(
 ) -> None:
     """The cards, by path."""
     with opened() as memory:
-        emit(memory.cards.list(type=type, status=status), as_json, render.lines)
+        emit(memory.cards.list(type=type, status=status), as_json, render.table)
 
 
 @card_app.command("rename")

@@ -149,7 +149,7 @@ def _archive(path: Path, told: Callable[[int], None]) -> Source:
         _check_directory(path)
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
-        raise BadInput(f"{str(path)!r} cannot be read as a zip archive ({error})") from None
+        raise BadInput(f"{str(path)!r} cannot be read as a zip archive ({error}): fetch it again") from None
     members = archive.infolist()
     whole = sum(info.file_size for info in members)
     if len(members) > MOST_MEMBERS or whole > MOST_BYTES:
