@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -137,6 +138,9 @@ def observed(root: Path, changed: Callable[[], None]) -> Observation:
     """Let the system tell the changes below a folder; symlinks are not followed, and hidden files are none of ours."""
     from watchdog.events import FileSystemEvent, FileSystemEventHandler  # type: ignore[import-not-found,unused-ignore]
     from watchdog.observers import Observer  # type: ignore[import-not-found,unused-ignore]
+
+    # A folder that is made while its parent is read is watched twice, which watchdog tells on stderr and takes well.
+    warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
 
     class Handler(FileSystemEventHandler):  # type: ignore[misc,unused-ignore]
         def on_any_event(self, event: FileSystemEvent) -> None:
