@@ -20,6 +20,7 @@ ORDER = [
     "environment",
     "settings",
     "failures",
+    "background",
     "text",
     "store|embed|llm",
     "ledger",

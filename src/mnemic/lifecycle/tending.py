@@ -10,45 +10,32 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
+from mnemic.background import Background
 from mnemic.errors import MnemicError
 
 Wait = Callable[[threading.Event, float], bool]
 """Wait so many seconds for an event; whether it came."""
 
 
-class Tending:
+class Tending(Background):
     """Tends a home until it is stopped: `run` it, or use it as a context manager around what serves."""
+
+    name = "mnemic-tend"
 
     def __init__(
         self, tend: Callable[[bool], dict[str, Any]], *, start_seconds: float, every_seconds: float, at_start: bool,
         timer: bool, failed: Callable[[Exception], None] = lambda error: None, wait: Wait = threading.Event.wait,
     ) -> None:  # fmt: skip
         """`tend` is told whether this is the start task; `failed` of what went wrong, and the next time comes anyway."""
+        super().__init__()
         self._tend, self._failed, self._wait = tend, failed, wait
         self._delays = (start_seconds, every_seconds)
         self._at_start, self._timer = at_start, timer
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
 
-    def __enter__(self) -> Tending:
-        if self._at_start or self._timer:
-            self._thread = threading.Thread(target=self.run, name="mnemic-tend", daemon=True)
-            self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-        if self._thread is not None:
-            self._thread.join()
-
-    def stop(self) -> None:
-        """End `run`, after the work that is going on, if any is."""
-        self._stopped.set()
+    def __enter__(self) -> Self:
+        return super().__enter__() if self._at_start or self._timer else self
 
     def run(self) -> None:
         """The start task after its delay, then the timer, until `stop`; each only if it is switched on."""

@@ -12,9 +12,9 @@ import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
+from mnemic.background import Background
 from mnemic.errors import MnemicError
 from mnemic.vault.vault import Vault
 
@@ -45,42 +45,28 @@ Observe = Callable[[Path, Callable[[], None]], Observation]
 """Begin to tell a folder's changes by calls. Raises OSError or ImportError where that cannot be done."""
 
 
-class Watch:
+class Watch(Background):
     """Syncs a vault until it is stopped: `run` it, or use it as a context manager around what serves."""
+
+    name = "mnemic-watch"
 
     def __init__(
         self, vault: Vault, told: Told = lambda report: None, *, observe: Observe | None = None,
         wait: Callable[[threading.Event, float], bool] = threading.Event.wait,
     ) -> None:  # fmt: skip
         """`told` gets each report that says something new, and `{"error": …}` for a sync that failed."""
+        super().__init__()
         self._vault, self._told, self._observe, self._wait = vault, told, observe or observed, wait
-        self._changed, self._stopped = threading.Event(), threading.Event()
+        self._changed = threading.Event()
         self._observation: Observation | None = None
         self._folder: tuple[int, int] | None = None
         self._refused: tuple[int, int] | None = None
         self._last: object = None
-        self._thread: threading.Thread | None = None
-
-    def __enter__(self) -> Watch:
-        self._thread = threading.Thread(target=self.run, name="mnemic-watch", daemon=True)
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-        if self._thread is not None:
-            self._thread.join()
 
     def stop(self) -> None:
         """End `run` after the sync that is going on, if one is. From another thread; not from a signal's handler."""
-        self._stopped.set()
+        super().stop()
         self._changed.set()
-
-    def alive(self) -> bool:
-        """Whether the thread that was begun as a context manager still runs."""
-        return self._thread is not None and self._thread.is_alive()
 
     def run(self) -> None:
         """Look now, and then whenever something changed, until `stop`."""
@@ -136,11 +122,16 @@ class Watch:
 
 def observed(root: Path, changed: Callable[[], None]) -> Observation:
     """Let the system tell the changes below a folder; symlinks are not followed, and hidden files are none of ours."""
+    import logging
+
     from watchdog.events import FileSystemEvent, FileSystemEventHandler  # type: ignore[import-not-found,unused-ignore]
     from watchdog.observers import Observer  # type: ignore[import-not-found,unused-ignore]
 
-    # A folder that is made while its parent is read is watched twice, which watchdog tells on stderr and takes well.
+    # What it tells of its own affairs, of folders watched twice and of its end, is none of a user's on stderr.
     warnings.filterwarnings("ignore", "Callback with id", RuntimeWarning)
+    log = logging.getLogger("watchdog")
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())
 
     class Handler(FileSystemEventHandler):  # type: ignore[misc,unused-ignore]
         def on_any_event(self, event: FileSystemEvent) -> None:

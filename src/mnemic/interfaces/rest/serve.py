@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
+from mnemic.background import Background
 from mnemic.errors import BadInput, MissingExtra, MnemicError
 from mnemic.interfaces import service
 from mnemic.settings import load
@@ -92,24 +92,15 @@ def _mcp(memory: Memory, hosts: Iterable[str], origins: Iterable[str]) -> Starle
     return app(lambda: memory, path="/mcp", hosts=names, origins=list(origins))
 
 
-class Mirroring:
+class Mirroring(Background):
     """Writes what was captured into the day's note, once nothing new has come for a while."""
 
+    name = "mnemic-mirror"
+
     def __init__(self, memory: Memory, wait: Wait = threading.Event.wait) -> None:
+        super().__init__()
         self._memory, self._wait = memory, wait
         self._seen = self._told = self._head()
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self.run, name="mnemic-mirror", daemon=True)
-
-    def __enter__(self) -> Mirroring:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stopped.set()
-        self._thread.join()
 
     def run(self) -> None:
         """Look again and again, until it is left."""
