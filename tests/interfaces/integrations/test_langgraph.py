@@ -26,18 +26,7 @@ from langgraph.store.memory import InMemoryStore  # noqa: E402
 
 from mnemic import Memory  # noqa: E402
 from mnemic.interfaces.integrations.langgraph import MemoryStore  # noqa: E402
-from tests.interfaces.integrations.homes import home, rooms  # noqa: E402
-
-
-@pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iterator[Memory]]:
-    with rooms(tmp_path_factory.mktemp("rooms")) as made:
-        yield made
-
-
-@pytest.fixture
-def memory(room: Iterator[Memory]) -> Memory:
-    return next(room)
+from tests.interfaces.integrations.homes import home  # noqa: E402
 
 
 @pytest.fixture

@@ -17,18 +17,6 @@ from mnemic.errors import NotFound
 from mnemic.interfaces.integrations.mem0 import Mem0
 from mnemic.interfaces.integrations.mem0_filter import fits
 from mnemic.interfaces.integrations.mem0_rest import MAX_BYTES, mem0_app
-from tests.interfaces.integrations.homes import rooms
-
-
-@pytest.fixture(scope="module")
-def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iterator[Memory]]:
-    with rooms(tmp_path_factory.mktemp("rooms")) as made:
-        yield made
-
-
-@pytest.fixture
-def memory(room: Iterator[Memory]) -> Memory:
-    return next(room)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from mnemic.clock import iso
 from mnemic.interfaces.importers.branches import Node, branches
 from mnemic.interfaces.importers.files import File, Source
 from mnemic.interfaces.importers.items import Conversation, Item, Page, Skipped
-from mnemic.interfaces.importers.records import Record, records
+from mnemic.interfaces.importers.records import Record, read
 from mnemic.interfaces.importers.values import moment, parts, rows, said, table, text, word
 from mnemic.models.document import Turn
 
@@ -29,20 +29,16 @@ class _Strange(Exception):
 
 def _read(file: File, reader: Reader) -> Iterator[Item]:
     """Every record of a file through a reader; what is broken is named and passed over."""
-    try:
-        with file.opened() as stream:
-            for record in records(stream, file.name):
-                if isinstance(record, Skipped):
-                    yield record
-                    continue
-                try:
-                    yield from list(reader(record))
-                except _Strange as error:
-                    yield Skipped(record.where, str(error))
-                except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-                    yield Skipped(record.where, f"it is not of the expected shape ({type(error).__name__}: {error})")
-    except OSError as error:
-        yield Skipped(file.name, f"it cannot be read ({error})")
+    for record in read(file):
+        if isinstance(record, Skipped):
+            yield record
+            continue
+        try:
+            yield from list(reader(record))
+        except _Strange as error:
+            yield Skipped(record.where, str(error))
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            yield Skipped(record.where, f"it is not of the expected shape ({type(error).__name__}: {error})")
 
 
 def _must(condition: object, what: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from mnemic.errors import BadInput
 from mnemic.interfaces.importers.files import File, Source
 from mnemic.interfaces.importers.items import Graph, Item, Page, Skipped
-from mnemic.interfaces.importers.records import records
+from mnemic.interfaces.importers.records import read
 from mnemic.interfaces.importers.values import moment, rows, text, word
 
 MOST_BYTES = 40_000_000
@@ -57,19 +57,15 @@ def _note(file: File, key: str, *, by_name: bool = False) -> Iterator[Item]:
 def mem0(source: Source) -> Iterator[Item]:
     """What mem0's `get_all` or its REST server answers: `{"results": [...]}`, an array, or lines."""
     for file in source.named(".json", ".jsonl", ".ndjson"):
-        try:
-            with file.opened() as stream:
-                for record in records(stream, file.name):
-                    if isinstance(record, Skipped):
-                        yield record
-                        continue
-                    value = record.value
-                    inner = value.get("results") if isinstance(value, dict) else None
-                    for number, row in enumerate(rows(inner) if isinstance(inner, list) else [value], 1):
-                        place = f"{record.where}, row {number}" if inner is not None else record.where
-                        yield _memory(row, place)
-        except OSError as error:
-            yield Skipped(file.name, f"it cannot be read ({error})")
+        for record in read(file):
+            if isinstance(record, Skipped):
+                yield record
+                continue
+            value = record.value
+            inner = value.get("results") if isinstance(value, dict) else None
+            for number, row in enumerate(rows(inner) if isinstance(inner, list) else [value], 1):
+                place = f"{record.where}, row {number}" if inner is not None else record.where
+                yield _memory(row, place)
 
 
 def _memory(row: Any, where: str) -> Item:

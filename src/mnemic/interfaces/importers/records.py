@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
+from mnemic.interfaces.importers.files import File
 from mnemic.interfaces.importers.items import Skipped
 
 CHUNK = 1 << 20
@@ -72,6 +73,15 @@ class _Buffer:
             if not array:
                 self.at = max(self.at, len(self.text) - 1)  # a line without an end so far: nothing of it is kept
             self.more()
+
+
+def read(file: File) -> Iterator[Record | Skipped]:
+    """The records of a file; what of it cannot be read is named."""
+    try:
+        with file.opened() as stream:
+            yield from records(stream, file.name)
+    except OSError as error:
+        yield Skipped(file.name, f"it cannot be read ({error})")
 
 
 def records(stream: BinaryIO, name: str) -> Iterator[Record | Skipped]:

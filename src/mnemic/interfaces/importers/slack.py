@@ -14,7 +14,7 @@ from typing import Any
 
 from mnemic.interfaces.importers.files import File, Source
 from mnemic.interfaces.importers.items import Conversation, Item, Skipped
-from mnemic.interfaces.importers.records import records
+from mnemic.interfaces.importers.records import read
 from mnemic.interfaces.importers.values import moment, rows, table, text, word
 from mnemic.models.document import Turn
 
@@ -54,23 +54,19 @@ def _day(file: File, names: Mapping[str, str]) -> Iterator[Item]:
     channel, day = file.path.parts[-2], file.path.stem
     threads: dict[str, list[tuple[float, Turn]]] = {}
     left_out = 0
-    try:
-        with file.opened() as stream:
-            for record in records(stream, file.name):
-                if isinstance(record, Skipped):
-                    yield record
-                    continue
-                row = record.value
-                if not isinstance(row, dict) or "type" not in row and "ts" not in row:
-                    yield Skipped(record.where, "it is no message")
-                    continue
-                turn = _turn(row, names)
-                if turn is None:
-                    left_out += 1
-                    continue
-                threads.setdefault(word(row.get("thread_ts")), []).append((_order(row), turn))
-    except OSError as error:
-        yield Skipped(file.name, f"it cannot be read ({error})")
+    for record in read(file):
+        if isinstance(record, Skipped):
+            yield record
+            continue
+        row = record.value
+        if not isinstance(row, dict) or "type" not in row and "ts" not in row:
+            yield Skipped(record.where, "it is no message")
+            continue
+        turn = _turn(row, names)
+        if turn is None:
+            left_out += 1
+            continue
+        threads.setdefault(word(row.get("thread_ts")), []).append((_order(row), turn))
     for thread, said in sorted(threads.items()):
         name = f"slack-{channel}-thread-{thread}" if thread else f"slack-{channel}-{day}"
         turns = [turn for _, turn in sorted(said, key=lambda item: item[0])]
