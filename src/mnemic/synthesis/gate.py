@@ -137,13 +137,6 @@ def draft(text: str, longest: int) -> list[str]:
     return found
 
 
-def every_sentence_cited(body: str) -> bool:
-    """Whether no paragraph of a section ends without a citation."""
-    rows = [line.strip() for line in body.splitlines() if line.strip() and line.strip() != article.STUB]
-    rows = [line for line in rows if not line.startswith(("#", "*Main article"))]
-    return all(re.search(r"\[\^\d+\]$", line) for line in rows)
-
-
 def conserved(before: Mapping[str, str], after: Mapping[str, str | None], pruned: Collection[str] = ()) -> list[str]:
     """What a whole dream would lose: `before` and `after` are the texts of the pages it changes, by path."""
     found: list[str] = []

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 from mnemic.errors import BadInput, NotFound
 from mnemic.text import frame as frames
@@ -74,11 +74,6 @@ def resource(memory: Callable[[], Memory], uri: str) -> tuple[str, str]:
     shown = text if len(text) <= MOST_CHARS else text[:MOST_CHARS] + "…"
     item = frames.Item(page["path"], shown, page["created_at"] or "", page["origin"], page["title"], page["kind"])
     return "text/plain", frames.render([item], opened.ids.token(8))
-
-
-def uri_of(path: str) -> str:
-    """The URI of a path."""
-    return AT + quote(path)
 
 
 def prompt(memory: Callable[[], Memory], name: str, arguments: Mapping[str, str]) -> str:
