@@ -190,6 +190,7 @@ def test_killed_anywhere_it_is_done_by_the_next_and_no_fact_stands_twice(tmp_pat
         (b"## History\n- old", b"## History\n- old\n- new\n"),
         (b"## History\n\n## Next\n", b"## History\n\n- new\n\n## Next\n"),
         (b"```\n## History\n```\n", b"```\n## History\n```\n\n## History\n\n- new\n"),
+        (b"```such``` is no block\n## History\n- a\n", b"```such``` is no block\n## History\n- a\n- new\n"),
         (b"## History\n- a\n```\n# x\n```\n# End", b"## History\n- a\n```\n# x\n```\n- new\n# End"),
         (b"## History\n- new\n", b"## History\n- new\n"),
     ],

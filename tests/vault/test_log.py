@@ -18,6 +18,7 @@ from mnemic.vault.log import appended, only_appended
         (b"## history ##\r\n\r\n- a", b"## history ##\r\n\r\n- a\r\n- x\r\n"),
         (b"## History\n- a\n### 2025\n- b\n# Next\n", b"## History\n- a\n### 2025\n- b\n- x\n# Next\n"),
         (b"```\n## History\n```\n", b"```\n## History\n```\n\n## History\n\n- x\n"),
+        (b"```such``` is code in a line\n## History\n- a\n", b"```such``` is code in a line\n## History\n- a\n- x\n"),
         (b"## History\n~~~\n# no end\n~~~\n## End\n", b"## History\n~~~\n# no end\n~~~\n- x\n## End\n"),
     ],
 )

@@ -20,6 +20,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from mnemic.text.fences import Fence
 from mnemic.text.tree import slug
 
 LEAD = "__lead__"
@@ -29,7 +30,6 @@ STUB = "*This article is a stub.*"
 STUB_SECTIONS, STUB_WORDS = 2, 40
 KINDS = ("thing", "person", "domain", "project", "standard")
 _HEADING = re.compile(r"(#{1,6}) +(.+?)(?: +#+)? *$")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _MARKER = re.compile(r"\[\^(\d{1,6})\](?!:)")
 _NOTE = re.compile(
     r"^\[\^(?P<number>\d{1,6})\]: `conv:(?P<conv>[0-9a-f]{8})`(?: \((?:(?P<date>\d{4}-\d\d-\d\d))?(?:, )?(?P<source>[^()\n]*)\))?"
@@ -302,15 +302,9 @@ def with_see_also(text: str, names: Sequence[str]) -> str:
 
 def _headings(text: str) -> list[tuple[int, int, str]]:
     found: list[tuple[int, int, str]] = []
-    at, fence = 0, ""
+    at, fence = 0, Fence()
     for line in text.splitlines(keepends=True):
-        mark = _FENCE.match(line)
-        if fence:
-            if mark and mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not line[mark.end() :].strip():
-                fence = ""
-        elif mark:
-            fence = mark[1]
-        elif match := _HEADING.match(line.rstrip("\r\n")):
+        if not fence.takes(line) and (match := _HEADING.match(line.rstrip("\r\n"))):
             found.append((at, len(match[1]), match[2].strip()))
         at += len(line)
     return found
@@ -329,12 +323,7 @@ def _lead_start(text: str) -> int:
 
 def fence_open(text: str) -> bool:
     """Whether a code fence is left open."""
-    fence = ""
+    fence = Fence()
     for line in text.splitlines():
-        mark = _FENCE.match(line)
-        if fence:
-            if mark and mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not line[mark.end() :].strip():
-                fence = ""
-        elif mark:
-            fence = mark[1]
-    return bool(fence)
+        fence.takes(line)
+    return fence.open

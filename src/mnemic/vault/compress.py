@@ -17,11 +17,13 @@ from typing import Any
 
 from mnemic.clock import Clock, to_ms
 from mnemic.errors import BadInput, Conflict, MnemicError
+from mnemic.text.fences import Fence
 from mnemic.vault import frontmatter
 from mnemic.vault.daily import Daily
 from mnemic.vault.daybook import BEGIN, END, Line, day_at, file_of, lines_of, shown
 from mnemic.vault.files import sha256
 from mnemic.vault.links import key_of, links, resolve, stem
+from mnemic.vault.log import extended
 from mnemic.vault.names import Names
 from mnemic.vault.state import DAILY_BYTES
 from mnemic.vault.vault import Vault
@@ -36,7 +38,6 @@ HISTORY = "## History"
 ALIKE = 0.7
 """The share of words, numbers aside, above which two lines say the same."""
 _WORD = re.compile(r"[^\W\d_]+")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+]\s+|\d{1,9}[.)]\s+)?")
 _HEADING = re.compile(r"#{1,6}\s")
 Judge = Callable[[str], str]
@@ -153,20 +154,15 @@ class Compression:
 
     def _units(self, lines: Sequence[Line]) -> list[_Unit]:
         units: list[_Unit] = []
-        fence: str | None = None
+        fence = Fence()
         for line in lines:
             plain = line.plain
-            mark = _FENCE.match(plain)
-            if fence is not None:
+            if fence.open:
+                fence.takes(plain)
                 units[-1].lines.append(plain)
-                if mark and mark[1].startswith(fence) and not plain[mark.end() :].strip():
-                    fence = None
             elif line.ours:
                 self._mirrored(line, units)
-            elif mark:
-                fence = mark[1]
-                units.append(_Unit([plain], ""))
-            elif plain.strip() and not _HEADING.match(plain):
+            elif fence.takes(plain) or plain.strip() and not _HEADING.match(plain):
                 units.append(_Unit([plain], ""))
         for unit in units:
             unit.kind = unit.kind or self._judge(unit.text)
@@ -226,50 +222,11 @@ class Compression:
 
 
 def with_history(data: bytes, entries: Sequence[Sequence[str]]) -> bytes:
-    """A card with entries added to the end of its history, which is made at its end; those that are there are not."""
-    newline = "\r\n" if b"\r\n" in data else "\n"
+    """A card with entries added to its history; those that are there are not."""
     lines = data.decode("utf-8", "surrogateescape").split("\n")
     plain = "\n".join(["", *(line.removesuffix("\r") for line in lines), ""])
     new = [line for entry in entries if "\n".join(["", *entry, ""]) not in plain for line in entry]
-    if not new:
-        return data
-    added = [line + newline.removesuffix("\n") for line in new]
-    begin, end = _history(lines)
-    if begin is None:
-        while lines and not lines[-1].strip():
-            lines.pop()
-        blank = newline.removesuffix("\n")
-        lines = [*(line for line in lines), *([blank] if lines else []), HISTORY + blank, blank, *added, ""]
-        if newline == "\r\n" and len(lines) > len(added) + 4 and not lines[-len(added) - 5].endswith("\r"):
-            lines[-len(added) - 5] += "\r"
-    else:
-        last = end
-        while not lines[last - 1].strip():
-            last -= 1
-        gap = [newline.removesuffix("\n")] if last == begin + 1 else []
-        tail = lines[last:]
-        if last == len(lines) and not tail:  # the file has no line end
-            lines[last - 1] += newline.removesuffix("\n")
-            tail = [""]
-        lines = [*lines[:last], *gap, *added, *tail]
-    return "\n".join(lines).encode("utf-8", "surrogateescape")
-
-
-def _history(lines: Sequence[str]) -> tuple[int | None, int]:
-    """Where the history's heading stands, and where the next heading of its rank does; headings in code are none."""
-    begin, fence = None, ""
-    for place, line in enumerate(lines):
-        mark = _FENCE.match(line)
-        if fence:
-            if mark and mark[1].startswith(fence) and not line[mark.end() :].strip():
-                fence = ""
-        elif mark:
-            fence = mark[1]
-        elif begin is None and line.strip() == HISTORY:
-            begin = place
-        elif begin is not None and re.match(r"#{1,2}\s", line):
-            return begin, place
-    return begin, len(lines)
+    return extended(data, [line.encode("utf-8", "surrogateescape") for line in new]) if new else data
 
 
 def _fact(day: date, unit: _Unit) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote
 
+from mnemic.text.fences import Fence
+
 ENDING = ".md"
 _LINK = re.compile(
     r"\[\[(?P<wiki>[^\[\]\r\n|#]{0,500}?)(?P<part>#[^\[\]\r\n|]{0,500}?)?(?P<alias>\\?\|[^\[\]\r\n]{0,1000})?\]\]"
@@ -30,7 +32,6 @@ _UNSAFE = re.compile(r"[\x00-\x20\x7f%<>()\[\]\\#?\"`]")
 """What a Markdown link's path cannot have as it is, or what would read as something else there."""
 _UNSAFE_ANGLED = re.compile(r"[\x00-\x1f\x7f%<>\\#]")
 _LINE = re.compile(r"[^\n]*(?:\n|\Z)")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _TICKS = re.compile("`+")
 
 
@@ -102,22 +103,15 @@ def written(path: str, *, angled: bool) -> str:
 
 def _prose(text: str) -> Iterator[tuple[int, int]]:
     """The stretches of a text that are not code; a line at a time."""
-    fence = ""
+    fence = Fence()
     for line in _LINE.finditer(text):
         if not line[0]:
             return
         if "`" not in line[0] and "~" not in line[0]:
-            if not fence:
+            if not fence.open:
                 yield line.span()
             continue
-        mark = _FENCE.match(line[0])
-        if fence:
-            closes = mark and mark[1][0] == fence[0] and len(mark[1]) >= len(fence)
-            if closes and not line[0][mark.end() :].strip():  # type: ignore[union-attr]
-                fence = ""
-        elif mark and not (mark[1][0] == "`" and "`" in line[0][mark.end() :]):
-            fence = mark[1]
-        else:
+        if not fence.takes(line[0]):
             yield from _outside_ticks(line[0], line.start())
 
 
