@@ -418,3 +418,24 @@ def test_what_was_erased_is_in_no_order_and_the_agents_summary_can_be_undone(mem
     memory.forget("/sessions/s/1", erase=True)
     assert memory.window_work_next() is None
     assert memory.verify().ok
+
+
+def test_where_only_a_message_with_results_fits_it_stays_without_them_so_that_a_user_begins(memory: Memory) -> None:
+    words = "we decided to use Postgres because it is safe"
+    said = {"type": "text", "text": words}
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo" * 20}}
+    rounds = [
+        [{"role": "assistant", "content": [{"type": "thinking", "thinking": words, "signature": "sig"},
+                                           {"type": "tool_use", "id": name, "name": "run", "input": {"x": words}}]},
+         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": words}, said]}]
+        for name in ("c1", "c2")
+    ]  # fmt: skip
+    messages = [
+        {"role": "user", "content": "x"}, {"role": "assistant", "content": words}, {"role": "user", "content": [said]},
+        *rounds[0], *[{"role": "user", "content": [said, picture]}] * 2, *rounds[1],
+    ]  # fmt: skip
+    with memory.window("s", window=180) as context:
+        made = context.prepare(messages)
+        assert made.messages == [{"role": "user", "content": [said]}]
+        assert any("no user spoke before them" in why for why in made.degraded)
+        assert context.prepare(messages).messages == context.prepare(made.messages).messages == made.messages

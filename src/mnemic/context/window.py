@@ -459,14 +459,16 @@ class ContextWindow:
             for unit in work.units[latest + 1 :]:
                 if unit.part == "talk":
                     self._shorten(work, unit, size)
-        self._drop_older(work, room, ("talk", "retrieved"))
+        dropped = self._drop_older(work, room, ("talk", "retrieved"))
         self._drop_newer(work, room)
         self._shorten_latest(work, room)
-        self._drop_older(work, room, ("summary",))
+        dropped += self._drop_older(work, room, ("summary",))
         self._shorten_fixed(work, room)
+        if dropped:
+            self._lead(work)
 
-    def _drop_older(self, work: _Work, room: int, parts: Sequence[str]) -> None:
-        """Units before the latest user message, oldest first; what is left begins with a user."""
+    def _drop_older(self, work: _Work, room: int, parts: Sequence[str]) -> int:
+        """Units before the latest user message, oldest first; what is left of them begins with a user. How many went."""
         over, count = work.talk_tokens() - room, 0
         while (place := _first(work, parts)) is not None and (over > 0 or (count and _orphan(work, place))):
             unit = work.units.pop(place)
@@ -474,6 +476,19 @@ class ContextWindow:
         if count:
             what = "the summary was left out" if "summary" in parts else f"{count} older messages were left out unsummarised"
             work.degraded.append(f"{what}: the rest alone fills the window")
+        return count
+
+    def _lead(self, work: _Work) -> None:
+        """The latest user message alone, without results that it brings: no talk begins with the calls they answer."""
+        place = next((n for n, unit in enumerate(work.units) if unit.part != "system"), None)
+        if place is None or place != work.latest or not _orphan(work, place):
+            return
+        unit = work.units[place]
+        spoken = next((entry for entry in reversed(unit.entries) if entry.role == "user" and entry.spoken), None)
+        if spoken is not None:
+            own = [part for part in spoken.raw["content"] if part.get("type") != "tool_result"]
+            unit.entries = [read({**spoken.raw, "content": own})]
+            work.degraded.append("calls of this turn were left out with their results: no user spoke before them in what is left")
 
     def _shorten(self, work: _Work, unit: _Unit, size: int) -> None:
         for place, entry in enumerate(unit.entries):
