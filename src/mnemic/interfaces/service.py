@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mnemic.errors import BadInput
-
 FILE = "serve.json"
 TOKEN = "serve.token"
 MOST_BYTES = 4 * 1024 * 1024
@@ -116,11 +114,3 @@ def post(note: Note, path: str, body: bytes, seconds: float) -> dict[str, Any]:
     if not isinstance(answer, dict):
         raise Unanswered("the answer is no object")
     return answer
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens. Raises BadInput."""
-    try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
-    except (OSError, OverflowError) as error:
-        raise BadInput(f"cannot listen on {host}:{port} ({error}): choose another --port or --host") from None

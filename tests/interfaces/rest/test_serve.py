@@ -23,7 +23,8 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mnemic import Memory
 from mnemic.errors import BadInput
 from mnemic.interfaces.rest.serve import Mirroring, token_of
-from mnemic.interfaces.service import FILE, TOKEN, bound
+from mnemic.interfaces.service import FILE, TOKEN
+from mnemic.interfaces.serving import bound
 from tests.interfaces.mcp.clients import home
 
 
@@ -45,8 +46,11 @@ def serving(
         yield url, {"authorization": f"Bearer {Path(file).read_text().strip()}", "content-type": "application/json"}
     finally:
         process.send_signal(end)
-        assert process.wait(60) == 0
-        process.stdout.close()
+        try:
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+            process.stdout.close()
 
 
 def hook(tmp_path: Path, event: str, given: dict[str, Any], *before: str) -> Any:

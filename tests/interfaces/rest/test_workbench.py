@@ -17,7 +17,7 @@ import pytest
 
 from mnemic import Memory
 from mnemic.interfaces.rest import app as rest
-from mnemic.interfaces.service import bound
+from mnemic.interfaces.serving import bound
 from mnemic.models.document import Turn
 from tests.interfaces.mcp.clients import home
 from tests.interfaces.rest.clients import TOKEN

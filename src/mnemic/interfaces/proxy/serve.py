@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from mnemic.errors import MissingExtra
-from mnemic.interfaces import service
+from mnemic.interfaces import serving
 from mnemic.interfaces.guard import Guard
 
 if TYPE_CHECKING:
@@ -52,21 +52,15 @@ def serve(
     Raises MissingExtra without the libraries, BadInput for an upstream or an address that cannot be.
     """
     try:
-        import uvicorn
-
         from mnemic.interfaces.proxy.relay import SECONDS, Relay, checked_upstream
     except ImportError as error:
         raise MissingExtra(f"the proxy needs {error.name}, which is not installed: pip install 'mnemic[serve]'") from None
     checked_upstream(upstream)
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it would write addresses, and a key may stand in one
     relay = Relay(memory, windows(), upstream, seconds=SECONDS + patience)
-    line = service.bound(host, port)
+    line = serving.bound(host, port)
     own = f"[{host}]" if ":" in host else host
     app = application(relay, hosts=(*hosts, host), origins=origins)
-    config = uvicorn.Config(
-        app, log_level="critical", access_log=False, server_header=False, date_header=False, lifespan="on", ws="none",
-        timeout_graceful_shutdown=5,
-    )  # fmt: skip
-    with line, memory.tending(), suppress(KeyboardInterrupt):
+    with line, serving.server(app) as server, memory.tending():
         ready(f"http://{own}:{line.getsockname()[1]}")
-        uvicorn.Server(config).run(sockets=[line])
+        server.run(sockets=[line])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import signal
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.background import Background
 from mnemic.errors import BadInput, MissingExtra, MnemicError
-from mnemic.interfaces import service
+from mnemic.interfaces import service, serving
 from mnemic.settings import load
 
 if TYPE_CHECKING:
@@ -35,30 +34,22 @@ def serve(
     Raises MissingExtra without the libraries, BadInput for an address or a token that cannot be.
     """
     try:
-        import uvicorn
-
         from mnemic.interfaces.rest.app import application
     except ImportError as error:
         raise MissingExtra(f"serving needs {error.name}, which is not installed: pip install 'mnemic[serve]'") from None
     file = token_file or memory.settings.home / service.TOKEN
     token = token_of(file)
     own = f"[{host}]" if ":" in host else host
-    with service.bound(host, port) as line:
+    with serving.bound(host, port) as line:
         number = line.getsockname()[1]
         mcp = _mcp(memory, (*LOOPBACK, own, *hosts), origins)
         app = application(memory, token, hosts=(*hosts, host), origins=origins, mcp=mcp)
-        config = uvicorn.Config(
-            app, log_level="critical", access_log=False, server_header=False, date_header=False, lifespan="on", ws="none",
-            timeout_graceful_shutdown=5,
-        )  # fmt: skip
-        # uvicorn ends in order and then sends itself the signal again, which must not cut off what is left to be written.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
         home = memory.settings.home
         unnamed = load({}, home=home).namespace
         note = service.noted(home, service.Note(host, number, token, memory.namespace, unnamed))
-        with memory.tending(), memory.watch(), Mirroring(memory), note, suppress(KeyboardInterrupt):
+        with serving.server(app) as server, memory.tending(), memory.watch(), Mirroring(memory), note:
             ready(f"http://{own}:{number}", file)
-            uvicorn.Server(config).run(sockets=[line])
+            server.run(sockets=[line])
 
 
 def token_of(file: Path) -> str:

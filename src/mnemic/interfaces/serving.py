@@ -1,0 +1,59 @@
+"""A process that serves until a signal ends it, whenever that comes."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from mnemic.errors import BadInput, MissingExtra
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
+
+GRACE_SECONDS = 5
+"""For answers that are under way when the end comes."""
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that listens. Raises BadInput."""
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
+    except (OSError, OverflowError) as error:
+        raise BadInput(f"cannot listen on {host}:{port} ({error}): choose another --port or --host") from None
+
+
+@contextmanager
+def server(app: ASGIApp) -> Iterator[uvicorn.Server]:
+    """A server of an application, whose `run` ends in order at SIGINT or SIGTERM, even at one that came before it began.
+
+    Within the block a signal is a wish and no exception: KeyboardInterrupt strikes anywhere in the main thread, in an import
+    too, whose lock is then never given back and for which the threads beside wait for ever. uvicorn takes the signals while
+    it runs and sends them to itself again behind it, where what is left to be written must not be cut off either.
+
+    For the main thread. Raises MissingExtra.
+    """
+    try:
+        import uvicorn
+    except ImportError:
+        raise MissingExtra("serving needs uvicorn, which is not installed: pip install 'mnemic[serve]'") from None
+    made = uvicorn.Server(
+        uvicorn.Config(
+            app, log_level="critical", access_log=False, server_header=False, date_header=False, lifespan="on", ws="none",
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+    )  # fmt: skip
+
+    def end(number: int, frame: FrameType | None) -> None:
+        made.should_exit = True
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield made
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
