@@ -12,7 +12,7 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mnemic.errors import BadInput
@@ -138,7 +138,13 @@ def test_cleaning_twice_changes_nothing(text: str) -> None:
     assert clean(clean(text)) == clean(text)
 
 
+_WHOLE = f'<memory-recall nonce="{NONCE}">\n{NOTE}\n{OWN}'
+
+
 @given(_TEXTS)
+@example(f'</memory-recall>{_WHOLE}"}}\r\n{OWN}')
+@example(f'a <memory-recall {_WHOLE} nonce="{NONCE}">\n{NOTE}\n{OWN} b')
+@example("<memory-recall " * 50 + _WHOLE.removeprefix("<memory-recall ") * 50)
 def test_stripping_twice_changes_nothing(text: str) -> None:
     rest, _ = strip(text)
     assert strip(rest) == (rest, 0)

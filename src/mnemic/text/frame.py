@@ -111,15 +111,16 @@ def strip(text: str) -> tuple[str, int]:
 
     A frame is known by its nonce, as it is, behind quote marks, or escaped up to three times, for HTML or JSON. One without
     its end goes as far as lines that are recognisably ours, and so does one without its beginning. Text that mentions
-    memory-recall stays.
+    memory-recall stays. Stripping twice changes nothing: where what stands around a frame closes up to another one, that goes
+    too, and where somebody nested them on purpose, what is left can no longer be read as one.
     """
     count = 0
-    for layers, bracket in _WAYS:
-        if not _NAMED.search(text):
-            break
-        spans = _spans(text, layers, bracket)
-        text, count = "".join(_kept(text, spans)), count + len(spans)
-    return text, count
+    for _ in range(_ROUNDS):
+        text, found = _stripped(text)
+        count += found
+        if not found:
+            return text, count
+    return _NAMED.sub("memory-recall:nonce", text), count
 
 
 def strip_parts(texts: Sequence[str]) -> tuple[list[str], int]:
@@ -266,6 +267,8 @@ _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "「": "」
 
 
 _NAMED = re.compile(r"memory-recall\s{1,4}nonce")
+_ROUNDS = 8
+"""Each costs as much as the text is long, and hostile text could ask for as many as it has frames."""
 _Places = list[tuple[int, int]]
 """Of a text with escapes undone: (place in it, place in the text it was made of) behind each escape, in order."""
 _ESCAPES = {
@@ -276,6 +279,17 @@ _LAYERS: list[tuple[str, ...]] = [layers for count in range(3) for layers in ite
 """Escapes that are undone before a frame is looked for, which may be escaped once more."""
 _WAYS = list(itertools.product(_LAYERS, ("<", "&", "\\")))
 """In this order: what a frame tells of tags is written with a bracket that comes later than its own."""
+
+
+def _stripped(text: str) -> tuple[str, int]:
+    """The text without the frames that stand in it, and how many."""
+    count = 0
+    for layers, bracket in _WAYS:
+        if not _NAMED.search(text):
+            break
+        spans = _spans(text, layers, bracket)
+        text, count = "".join(_kept(text, spans)), count + len(spans)
+    return text, count
 
 
 def _spans(text: str, layers: Sequence[str], bracket: str, *, closed: bool = False) -> list[tuple[int, int]]:
