@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mnemic.clock import iso
 from mnemic.context.budget import PROFILE
 from mnemic.context.shapes import MESSAGE_TOKENS
 from mnemic.models.answer import Answer, Hit
@@ -87,12 +86,6 @@ def _serve(search: Search, asked: queue.SimpleQueue[Any]) -> None:
             reply.put(search(query, tokens))
         except Exception as error:  # whatever fails in here must not fail the turn
             reply.put(error)
-
-
-def item_of(hit: Hit) -> frames.Item:
-    """A hit as it stands in a frame."""
-    text = f"{hit.speaker}: {hit.text}" if hit.speaker else hit.text
-    return frames.Item(hit.path, text, iso(hit.created_at) or "", hit.origin, hit.title, hit.kind)
 
 
 def unseen(hits: Sequence[Hit], visible: str) -> list[Hit]:

@@ -569,7 +569,7 @@ class ContextWindow:
         visible = "\n".join(_plain(one.raw) for unit in work.units for one in unit.entries)
         items = [item for item in profile if item.text not in visible and frames.escaped(item.text) not in visible]
         hits = inject.unseen(answer.hits, visible)
-        fitting = inject.within([*items, *map(inject.item_of, hits)], self.budget.retrieved, inject.HEADING)
+        fitting = inject.within([*items, *map(frames.recalled, hits)], self.budget.retrieved, inject.HEADING)
         if not fitting:
             if items or hits:
                 return f"nothing that was found fits into {self.budget.retrieved} tokens"
