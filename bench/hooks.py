@@ -1,7 +1,7 @@
 """What a hook of a coding agent costs a turn: `python -m bench.hooks [--nodes 10000] [--runs 20] [--serving] [--json]`.
 
-Every event is run as a host runs it, in a process of its own, on a home of so many message nodes: without a service, or with
-`--serving` while `mnemic serve` runs. Shown are median and 95th percentile by the clock, the median of the processor (of the
+Every event is run as a host runs it, by the command that `mnemic install` writes, in a process of its own, on a home of so many
+message nodes: without a service, or with `--serving` while `mnemic serve` runs. Shown are median and 95th percentile by the clock, the median of the processor (of the
 hook's own process), and the ratio to `python -c pass` in the same run.
 """
 
@@ -22,6 +22,7 @@ from typing import Any
 from bench.scale import fill, sentences
 from bench.startup import _spent
 from mnemic import Memory
+from mnemic.interfaces.hosts import START
 
 
 def main() -> None:
@@ -55,7 +56,7 @@ def measure(folder: Path, nodes: int, runs: int, *, serving: bool = False) -> di
     for number in range(runs + 1):
         _say(transcript, number)
         for name in wall:
-            words = ["-c", "pass"] if name not in given else ["-m", "mnemic", "--home", str(home), "hook", name]
+            words = ["-c", "pass"] if name not in given else ["-I", "-S", str(START), "--home", str(home), name]
             began, spent = time.perf_counter(), _spent()
             subprocess.run([sys.executable, *words], input=json.dumps(given.get(name, {})).encode(), env=environ, check=True,
                            capture_output=True)  # fmt: skip

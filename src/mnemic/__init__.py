@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in typing, which alone would take longer to load than everything else here
 if TYPE_CHECKING:
+    from typing import Any
+
     from mnemic.memory import Memory
 
 __all__ = ["Memory", "__version__"]

@@ -1,14 +1,29 @@
-"""What a hook has to know of the environment before anything is loaded: importing this costs next to nothing."""
+"""What a hook has to know of the environment before anything is loaded: importing this costs next to nothing.
+
+So it needs `os` alone: pathlib and typing would take a hook longer than its answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HOOK_FAILURES = "hook-failures.json"
+"""In a home: what its hooks could not do."""
 
 
-def home_folder(environ: Mapping[str, str], home: str | Path | None = None) -> Path:
-    """The folder that is meant: the given one, else that of the environment, else `~/.mnemic`."""
-    return Path(home or environ.get("MNEMIC_HOME") or "~/.mnemic").expanduser().absolute()
+def home_folder(environ: Mapping[str, str], home: str | os.PathLike[str] | None = None) -> str:
+    """The folder that is meant: the given one, else that of the environment, else `~/.mnemic`. Raises BadInput for a `~` that
+    leads nowhere."""
+    folder = os.path.expanduser(home or environ.get("MNEMIC_HOME") or "~/.mnemic")
+    if folder.startswith("~"):
+        from mnemic.errors import BadInput
+
+        raise BadInput(f"home {folder!r} names nobody who is known here: set MNEMIC_HOME, or HOME")
+    return os.path.abspath(folder)
 
 
 def hook_seconds(environ: Mapping[str, str]) -> float | None:

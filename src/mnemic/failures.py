@@ -11,7 +11,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-FILE = "hook-failures.json"
+from mnemic.environment import HOOK_FAILURES
+
 REASON_CHARS = 300
 
 
@@ -40,7 +41,7 @@ def noted(home: Path) -> list[str]:
 
 def _read(home: Path) -> dict[str, dict[str, Any]]:
     try:
-        rows = json.loads((home / FILE).read_bytes())
+        rows = json.loads((home / HOOK_FAILURES).read_bytes())
         return {str(name): row for name, row in rows.items() if {"at", "reason", "count"} <= row.keys()}
     except (OSError, ValueError, AttributeError, RecursionError):
         return {}
@@ -48,10 +49,13 @@ def _read(home: Path) -> dict[str, dict[str, Any]]:
 
 def _write(home: Path, rows: dict[str, dict[str, Any]]) -> None:
     try:
+        if not rows:  # that there is no such file tells a hook, without reading it, that nothing is to be cleared
+            (home / HOOK_FAILURES).unlink(missing_ok=True)
+            return
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh = home / f"{FILE}.{os.getpid()}"
+        fresh = home / f"{HOOK_FAILURES}.{os.getpid()}"
         fresh.write_text(json.dumps(rows, ensure_ascii=False), "utf-8")
         fresh.chmod(0o600)
-        fresh.replace(home / FILE)
+        fresh.replace(home / HOOK_FAILURES)
     except OSError:
         return

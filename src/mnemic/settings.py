@@ -204,7 +204,7 @@ def load(
     overrides: Mapping[str, Any] | None = None,
 ) -> Settings:
     """The settings of a home. Raises BadInput naming the key or variable that is wrong."""
-    folder = home_folder(environ, home)
+    folder = Path(home_folder(environ, home))
     parts = _read(folder / "mnemic.toml")
     space = namespace or environ.get("MNEMIC_NAMESPACE") or parts.pop("namespace", "default")
     parts.pop("namespace", None)

@@ -21,14 +21,14 @@ from mnemic.models.event import Actor, Origin
 RANK: dict[Origin, int] = {"user": 3, "human-file": 3, "agent": 2, "tool": 1, "web": 1, "import": 1}
 HUMAN = 3
 AGENT = 2
+_NAMED: dict[str, Origin] = {name: name for name in get_args(Origin)}
 
 
 def checked(origin: str) -> Origin:
     """An origin by its name. Raises BadInput."""
-    for known in get_args(Origin):
-        if origin == known:
-            return known  # type: ignore[no-any-return]
-    raise BadInput(f"origin {origin!r} is unknown: {', '.join(get_args(Origin))}")
+    if (known := _NAMED.get(origin)) is None:
+        raise BadInput(f"origin {origin!r} is unknown: {', '.join(_NAMED)}")
+    return known
 
 
 def lowest(origins: Iterable[Origin]) -> Origin:

@@ -310,8 +310,9 @@ class Daily:
 
     def _late(self, path: str, documents: Sequence[Document], origin: Origin) -> Entry:
         """What was said on an earlier day and captured on this one."""
-        first, days = documents[0], sorted({day_at(one.created_at, self._zone).isoformat() for one in documents})
-        when = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
+        first, times = documents[0], [one.created_at for one in documents]
+        begun, ended = (day_at(at, self._zone).isoformat() for at in (min(times), max(times)))
+        when = begun if begun == ended else f"{begun} to {ended}"
         what = "exchange" if first.session else first.kind
         name = path if path == "/sessions" else shown(first.session or first.title, TITLE_CHARS)
         many = f"{len(documents):,} {what}{'s' if len(documents) > 1 else ''}"

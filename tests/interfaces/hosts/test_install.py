@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -147,6 +148,45 @@ def test_a_name_that_is_taken_is_refused_and_nothing_is_written(tmp_path: Path) 
         install("codex", place(tmp_path), tmp_path / "config")
     assert {name: text for name, text in tree(tmp_path).items() if name in before} == before
     assert not (tmp_path / ".claude").exists() and not (tmp_path / ".codex" / "hooks.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "ours"),
+    [
+        ("/opt/bin/mnemic --namespace work hook prompt || exit 0", True),
+        ("mnemic hook prompt", True),
+        ("'/my bin/python' -m mnemic --home '/a b' hook stop || exit 0", True),
+        ("/v/bin/python -I -S /v/lib/mnemic/interfaces/hooks/start.py stop || /v/bin/mnemic hook stop || exit 0", True),
+        ("mnemic hook stop && say done", False),
+        ("mnemic hook stop | tee log", False),
+        ("say mnemic hook stop", False),
+        ("mnemic hook stop; say done", False),
+        ("mnemic hook", False),
+        ("mnemic tend", False),
+        ("python -I -S /elsewhere/start.py stop", False),
+        ("say 'it is", False),
+        ("|| ||", False),
+        ("", False),
+    ],
+)
+def test_a_hook_is_ours_if_it_runs_us_and_nothing_else(line: str, ours: bool) -> None:
+    text = json.dumps({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}})
+    assert (Hooks(Path("s.json"), {}).take(text) is None) == ours
+
+
+def test_the_command_of_a_moved_python_falls_back_and_one_that_is_gone_stops_no_turn(tmp_path: Path) -> None:
+    odd = tmp_path / "it's \"my\" $HOME; `folder`"
+    odd.mkdir()
+    ours = odd / "mnemic"
+    ours.write_text('#!/bin/sh\necho "$@"; cat\n', "utf-8")
+    ours.chmod(0o755)
+    command = (str(ours), "--namespace", "a b")
+    quick = (str(odd / "python"), "-I", "-S", str(odd / "start.py"), "--namespace", "a b")
+    line = Place(root=tmp_path, project=False, command=command, environ={}, quick=quick).hook("prompt")
+    done = subprocess.run(line, shell=True, input="{}", capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "--namespace a b hook prompt\n{}")
+    ours.unlink()
+    assert subprocess.run(line, shell=True, input="{}", capture_output=True, text=True).returncode == 0
 
 
 @pytest.mark.parametrize("text", ["{// comment\n}", "[]", '{"hooks": []}', '{"hooks": {"Stop": 3}}'])

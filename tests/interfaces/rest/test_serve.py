@@ -22,8 +22,9 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 
 from mnemic import Memory
 from mnemic.errors import BadInput
+from mnemic.interfaces.hooks.client import NOTE
 from mnemic.interfaces.rest.serve import Mirroring, token_of
-from mnemic.interfaces.service import FILE, TOKEN
+from mnemic.interfaces.service import TOKEN
 from mnemic.interfaces.serving import bound
 from tests.interfaces.mcp.clients import home
 
@@ -111,7 +112,7 @@ def test_what_was_only_observed_is_written_when_the_service_is_ended(tmp_path: P
 
 def test_the_token_and_the_note_are_for_their_owner_alone(tmp_path: Path) -> None:
     with serving(tmp_path):
-        for name in (TOKEN, FILE):
+        for name in (TOKEN, NOTE):
             assert stat.S_IMODE((tmp_path / "home" / name).stat().st_mode) == 0o600
 
 

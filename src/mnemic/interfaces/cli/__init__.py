@@ -16,19 +16,20 @@ def main() -> None:
         print(f"mnemic {__version__}")
         return
     if hook := _hook(sys.argv[1:]):
-        from mnemic.interfaces.hooks.run import main as answer
+        from mnemic.interfaces.hooks.client import main as answer
 
-        answer(**hook)
+        answer(hook)
         return
     from mnemic.interfaces.cli.app import run
 
     run()
 
 
-def _hook(words: list[str]) -> dict[str, str]:
-    """The options of `mnemic [--home H] [--namespace N] hook EVENT`; empty for anything else."""
-    found: dict[str, str] = {}
-    while len(words) > 2 and words[0] in ("--home", "--namespace"):
-        found[words[0].lstrip("-")] = words[1]
-        words = words[2:]
-    return {**found, "event": words[1]} if len(words) == 2 and words[0] == "hook" and not words[1].startswith("-") else {}
+def _hook(words: list[str]) -> list[str]:
+    """What the client of hooks is told by `mnemic [--home H] [--namespace N] hook EVENT`; empty for anything else."""
+    place = 0
+    while words[place : place + 1] in (["--home"], ["--namespace"]):
+        place += 2
+    if words[place : place + 1] != ["hook"] or len(words) != place + 2 or words[place + 1].startswith("-"):
+        return []
+    return [*words[:place], words[place + 1]]

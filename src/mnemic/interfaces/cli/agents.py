@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mnemic.environment import home_folder
 from mnemic.errors import BadInput
 from mnemic.interfaces.cli import render
 from mnemic.interfaces.cli.common import TARGET, Json, emit, opened, read
@@ -56,9 +57,9 @@ def hook(
     event: Annotated[str, typer.Argument(help="session-start, prompt, stop, pre-compact or session-end.")],
 ) -> None:
     """Answer an event of a coding agent's session: JSON on standard input and output. It never fails or delays a turn."""
-    from mnemic.interfaces.hooks.run import main
+    from mnemic.interfaces.hooks.client import main
 
-    main(event, TARGET.home, TARGET.namespace)
+    main([*_options(), event])
 
 
 Host = Annotated[str, typer.Argument(metavar="HOST", help="claude-code, codex or cursor.")]
@@ -90,13 +91,19 @@ def plugin(as_json: Json = False) -> None:
 
 
 def _place(project: bool) -> Place:
-    from mnemic.interfaces.hosts import Place
+    from mnemic.interfaces.hosts import START, Place
 
-    options = [word for name in ("home", "namespace") if (value := getattr(TARGET, name)) for word in (f"--{name}", value)]
-    root = Path.cwd() if project else Path.home()
+    if TARGET.home and not project:  # a host starts us in whatever folder a session is about
+        TARGET.home = home_folder({}, TARGET.home)
+    options, root = _options(), Path.cwd() if project else Path.home()
     # A project's files are shared: everybody's own mnemic is meant, wherever it is.
     start = ("mnemic",) if project else _own_command()
-    return Place(root=root, project=project, command=(*start, *options), environ=os.environ)
+    quick = (sys.executable, "-I", "-S", str(START), *options) if not project and START.is_file() else ()
+    return Place(root=root, project=project, command=(*start, *options), environ=os.environ, quick=quick)
+
+
+def _options() -> list[str]:
+    return [*(["--home", TARGET.home] if TARGET.home else []), *(["--namespace", TARGET.namespace] if TARGET.namespace else [])]
 
 
 def _own_command() -> tuple[str, ...]:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mnemic import failures
-from mnemic.environment import home_folder, hook_seconds
-from mnemic.interfaces import service
+from mnemic.environment import home_folder
 
 if TYPE_CHECKING:
     from mnemic.memory import Memory
@@ -26,61 +25,42 @@ MOST_CHARS = 9_000
 """Of what goes into a prompt: Claude Code puts what is above 10,000 into a file, of which the model sees a corner."""
 QUERY_CHARS = 4_000
 SESSION_CHARS = 200
-ALIASES = {
-    "SessionStart": "session-start", "UserPromptSubmit": "prompt", "Stop": "stop", "PreCompact": "pre-compact",
-    "SessionEnd": "session-end", "sessionStart": "session-start", "beforeSubmitPrompt": "prompt", "sessionEnd": "session-end",
-    "preCompact": "pre-compact",
-}  # fmt: skip
-"""The names that hosts give the events."""
 HOST_NAMES = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
-SECONDS = {"session-start": 5.0, "prompt": 4.0, "stop": 5.0, "pre-compact": 5.0, "session-end": 10.0}
-"""What the host waits for each at most."""
 
 
-def main(event: str, home: str | None = None, namespace: str | None = None) -> None:
-    """Answer one event on standard output; exits with 0 whatever happens, and with 1 only for an event there is not."""
-    name = ALIASES.get(event, event)
-    if name not in SECONDS:
-        print(f"mnemic: hook {event!r} is unknown: use {', '.join(SECONDS)}", file=sys.stderr)
-        sys.exit(1)
-    # Resolved before the thread starts: when its time is up, nothing may have to be asked any more.
-    folder, seconds = home_folder(os.environ, home), hook_seconds(os.environ) or SECONDS[name]
+def settled(event: str, home: str | None, namespace: str | None, given: bytes | None, said: bytes | None, end: float) -> bytes:
+    """The answer to an event, at the time `end` of the monotonic clock at the latest: what the service `said`, else by our own
+    work on what was `given`. Where it failed, it is empty, and why is noted."""
+    from mnemic.clock import SystemClock
+
     answer: dict[str, Any] = {}
-    done = _within(seconds, lambda: answer.update(_answered(name, _given(), home, namespace, seconds)))
-    if done is None:
-        failures.clear(folder, name)
+
+    def work() -> None:
+        if given is None:
+            raise TimeoutError("its input did not come to an end")
+        answer.update(handle(event, _read(given), home, namespace))
+
+    # Resolved before the thread starts: when its time is up, nothing may have to be asked any more.
+    folder = Path(home_folder(os.environ, home))
+    problem = _within(end - time.monotonic(), work) if said is None else None
+    if problem is None:
+        failures.clear(folder, event)
     else:
-        from mnemic.clock import SystemClock  # only now: where the service answers, nothing is loaded
-
-        failures.note(folder, name, done, SystemClock().now().isoformat(timespec="seconds"))
-    sys.stdout.write(json.dumps(answer if done is None else {}, ensure_ascii=True) + "\n")
-    sys.stdout.flush()
-    # Not sys.exit: a thread whose time is up may hold what an orderly end would wait for.
-    os._exit(0)
+        failures.note(folder, event, problem, SystemClock().now().isoformat(timespec="seconds"))
+    return said if said is not None else json.dumps({} if problem else answer).encode()
 
 
-def _answered(event: str, given: Given, home: str | None, namespace: str | None, seconds: float) -> dict[str, Any]:
-    """From the service of this home if one runs, which is open already; else from the home itself."""
+def _read(given: bytes) -> Given:
     try:
-        note = service.running(home_folder(os.environ, home))
-        if (namespace or os.environ.get("MNEMIC_NAMESPACE") or note.unnamed) == note.namespace:
-            return service.post(note, f"/api/v1/hooks/{event}", json.dumps(given).encode(), seconds / 2)
-    except service.Unanswered:
-        pass
-    return handle(event, given, home, namespace)
-
-
-def _given() -> dict[str, Any]:
-    try:
-        given = json.loads(sys.stdin.buffer.read() or b"{}")
+        row = json.loads(given or b"{}")
     except ValueError:
         return {}
-    return given if isinstance(given, dict) else {}
+    return row if isinstance(row, dict) else {}
 
 
 def _within(seconds: float, act: Callable[[], object]) -> str | None:
     """Do it in so many seconds; why it was not done, if so."""
-    problem: list[str] = [f"it took longer than {seconds:g} seconds"]
+    problem: list[str] = [f"it took longer than {seconds:.2g} seconds"]
 
     def run() -> None:
         try:

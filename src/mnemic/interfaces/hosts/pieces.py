@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Protocol
 
 from mnemic.errors import BadInput, Conflict
 
 NAME = "mnemic"
+START = Path(__file__).parent.parent / "hooks" / "start.py"
+"""What a host runs at an event, by Python alone."""
+_EVENT = re.compile(r"[a-z]+(?:-[a-z]+)*")
 
 
 class Piece(Protocol):
@@ -156,17 +161,39 @@ class Own:
         return text if text != self.body else None
 
 
-_COMMAND = re.compile(r"(?:^|[\s/\\\"'])mnemic(?:\.exe)?[\"']?(?:\s+--(?:home|namespace)\s+(?:'[^']*'|\"[^\"]*\"|\S+))*\s+hook\s")
-
-
 def _is_ours(group: Any) -> bool:
     """Whether a group of hooks runs nothing but us."""
     if not isinstance(group, dict):
         return False
     inner = group.get("hooks", [group])
     return isinstance(inner, list) and bool(inner) and all(
-        isinstance(one, dict) and _COMMAND.search(str(one.get("command", "")) + " ") for one in inner
+        isinstance(one, dict) and _hooks(str(one.get("command", ""))) for one in inner
     )  # fmt: skip
+
+
+def _hooks(line: str) -> bool:
+    """Whether a command line is one of ours, as this or an earlier version wrote it: what runs more is its user's."""
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return False
+    found = [list(part) for bar, part in groupby(words, lambda word: word == "||") if not bar]
+    return bool(found) and all(_starts(part) for part in (found[:-1] if found[-1] == ["exit", "0"] else found))
+
+
+def _starts(words: list[str]) -> bool:
+    """Whether a command starts a hook of ours, `mnemic … hook EVENT` or `python -I -S …/start.py … EVENT`, and does no more."""
+    if Path(words[0]).stem == NAME:
+        verb, rest = ["hook"], words[1:]
+    elif words[1:3] == ["-m", NAME]:
+        verb, rest = ["hook"], words[3:]
+    elif words[1:3] == ["-I", "-S"] and Path("".join(words[3:4])).parts[-4:] == START.parts[-4:]:
+        verb, rest = [], words[4:]
+    else:
+        return False
+    while rest[:1] in (["--home"], ["--namespace"]):
+        rest = rest[2:]
+    return rest[:-1] == verb and len(rest) > len(verb) and bool(_EVENT.fullmatch(rest[-1]))
 
 
 def _serves(entry: Any) -> bool:

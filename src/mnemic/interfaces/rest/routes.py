@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from mnemic.interfaces.hooks.run import SECONDS, answer
+from mnemic.interfaces.hooks.client import SECONDS
+from mnemic.interfaces.hooks.run import answer
 from mnemic.interfaces.mcp.server_memory import BOX as SERVER_MEMORY
 from mnemic.interfaces.rest.shapes import Argument, Schema, arguments
 
