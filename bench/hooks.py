@@ -1,8 +1,8 @@
 """What a hook of a coding agent costs a turn: `python -m bench.hooks [--nodes 10000] [--runs 20] [--serving] [--json]`.
 
 Every event is run as a host runs it, by the command that `mnemic install` writes, in a process of its own, on a home of so many
-message nodes: without a service, or with `--serving` while `mnemic serve` runs. Shown are median and 95th percentile by the clock, the median of the processor (of the
-hook's own process), and the ratio to `python -c pass` in the same run.
+message nodes: without a service, or with `--serving` while `mnemic serve` runs. Shown are median and 95th percentile by the
+clock, the median of the processor (of the hook's own process), and the ratio to `python -c pass` in the same run.
 """
 
 from __future__ import annotations

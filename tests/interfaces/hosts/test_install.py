@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic import __version__
-from mnemic.errors import BadInput, Conflict
+from mnemic.errors import BadInput, Conflict, Refused
 from mnemic.interfaces.hosts import HOSTS, PLUGIN, Place, install, uninstall
 from mnemic.interfaces.hosts.pieces import Hooks, Server
 from mnemic.knowledge.skill import text as skill
@@ -189,7 +189,7 @@ def test_the_command_of_a_moved_python_falls_back_and_one_that_is_gone_stops_no_
     assert subprocess.run(line, shell=True, input="{}", capture_output=True, text=True).returncode == 0
 
 
-@pytest.mark.parametrize("text", ["{// comment\n}", "[]", '{"hooks": []}', '{"hooks": {"Stop": 3}}'])
+@pytest.mark.parametrize("text", ["{// comment\n", "{a: 1}", '{"a": 1} x', "[]", '{"hooks": []}', '{"hooks": {"Stop": 3}}'])
 def test_a_file_that_cannot_be_read_is_not_touched(tmp_path: Path, text: str) -> None:
     file = tmp_path / ".claude" / "settings.json"
     file.parent.mkdir()
@@ -211,6 +211,77 @@ def test_a_link_stays_a_link_and_rights_stay_as_they_are(tmp_path: Path) -> None
     assert (tmp_path / ".claude" / "settings.json").is_symlink()
     assert "mnemic" in real.read_text("utf-8")
     assert os.stat(real).st_mode & 0o777 == 0o640
+
+
+def test_comments_and_the_layout_of_a_person_stay_and_come_back(tmp_path: Path) -> None:
+    text = '{\n  // servers of mine\n  "mcpServers": {\n    "other": {"command": "x", "args": []}, // by hand\n  },\n}\n'
+    (tmp_path / ".cursor").mkdir()
+    file = tmp_path / ".cursor" / "mcp.json"
+    file.write_text(text, "utf-8")
+    install("cursor", place(tmp_path), tmp_path / "config")
+    made = file.read_text("utf-8")
+    assert [line for line in text.splitlines() if line not in made.splitlines()] == []
+    file.write_text(made.replace("// by hand", "// edited"), "utf-8")
+    uninstall("cursor", place(tmp_path), tmp_path / "config")
+    assert file.read_text("utf-8") == text.replace("// by hand", "// edited")
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_a_read_only_file_is_refused_before_anything_is_written(tmp_path: Path, host: str) -> None:
+    file = {"claude-code": tmp_path / ".claude.json", "codex": tmp_path / ".codex" / "AGENTS.md"}[host]
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("{}", "utf-8")
+    file.chmod(0o444)
+    before = tree(tmp_path)
+    with pytest.raises(Refused, match="is read-only: nothing was changed"):
+        install(host, place(tmp_path), tmp_path / "config")
+    assert tree(tmp_path) == before
+    file.chmod(0o644)
+    install(host, place(tmp_path), tmp_path / "config")
+    file.chmod(0o444)
+    before = tree(tmp_path)
+    with pytest.raises(Refused):
+        uninstall(host, place(tmp_path), tmp_path / "config")
+    assert tree(tmp_path) == before
+
+
+def test_a_link_that_leads_nowhere_yet_is_followed_and_left_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / "dotfiles").mkdir()
+    link = tmp_path / ".claude" / "settings.json"
+    link.symlink_to(tmp_path / "dotfiles" / "settings.json")
+    install("claude-code", place(tmp_path), tmp_path / "config")
+    assert "mnemic" in (tmp_path / "dotfiles" / "settings.json").read_text("utf-8")
+    uninstall("claude-code", place(tmp_path), tmp_path / "config")
+    assert link.is_symlink() and list((tmp_path / "dotfiles").iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ["mcp_servers = {}\n", "mcp_servers = { other = { command = 'x' } }\n", "[[mcp_servers]]\n"])
+def test_toml_that_leaves_no_place_for_a_table_is_told_and_not_broken(tmp_path: Path, text: str) -> None:
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".codex" / "config.toml").write_text(text, "utf-8")
+    if text.startswith("[["):
+        install("codex", place(tmp_path), tmp_path / "config")
+        assert tomllib.loads((tmp_path / ".codex" / "config.toml").read_text("utf-8"))["mcp_servers"][0]["mnemic"]
+        return
+    with pytest.raises(Conflict, match=r"has no place for a \[mcp_servers.mnemic\]"):
+        install("codex", place(tmp_path), tmp_path / "config")
+    assert tree(tmp_path) == {".codex/config.toml": text}
+
+
+def test_lines_that_end_as_on_windows_stay_so(tmp_path: Path) -> None:
+    (tmp_path / ".codex").mkdir()
+    (tmp_path / ".claude").mkdir()
+    toml, settings = tmp_path / ".codex" / "config.toml", tmp_path / ".claude" / "settings.json"
+    toml.write_bytes(TOML.replace("\n", "\r\n").encode())
+    settings.write_bytes(SETTINGS.replace("\n", "\r\n").encode())
+    before = (toml.read_bytes(), settings.read_bytes())
+    for act in (install, uninstall):
+        for host in ("codex", "claude-code"):
+            act(host, place(tmp_path), tmp_path / "config")
+            assert tomllib.loads(toml.read_text("utf-8"))["model"] == "x" and json.loads(settings.read_bytes())["ö"] == 1
+            assert toml.read_bytes().startswith(before[0])
+    assert (toml.read_bytes(), settings.read_bytes()) == before
 
 
 def test_a_host_with_its_folder_elsewhere_is_found_there(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mnemic.errors import BadInput, StoreError
+from mnemic.errors import BadInput, Refused, StoreError
 from mnemic.interfaces.hosts.pieces import Block, Hooks, Own, Piece, Server
 
 PLUGIN = Path(__file__).parent / "plugin"
@@ -126,7 +126,7 @@ HOSTS: Mapping[str, Callable[[Place], list[Piece]]] = {"claude-code": claude_cod
 def install(host: str, place: Place, config: Path, *, dry_run: bool = False) -> dict[str, Any]:
     """Tell a host about memory: what changed in which file, with the difference. Repeating it changes nothing.
 
-    Everything is checked before anything is written. Raises BadInput, Conflict, StoreError.
+    Everything is checked before anything is written. Raises BadInput, Conflict, Refused, StoreError.
     """
     notes = _notes(config)
     known = notes.setdefault(_key(host, place), {})
@@ -135,6 +135,7 @@ def install(host: str, place: Place, config: Path, *, dry_run: bool = False) -> 
         before = _read(piece.file)
         changes.append((piece, before, piece.put(before)))
     if not dry_run:
+        _check_writable(piece.file for piece, before, after in changes if before != after)
         for piece, before, after in changes:
             if before != after:
                 known[str(piece.file)] = _noted(piece, before, after, known.get(str(piece.file)))
@@ -145,7 +146,7 @@ def install(host: str, place: Place, config: Path, *, dry_run: bool = False) -> 
 
 
 def uninstall(host: str, place: Place, config: Path, *, dry_run: bool = False) -> dict[str, Any]:
-    """Take out what `install` put in, and nothing else. Raises BadInput, StoreError."""
+    """Take out what `install` put in, and nothing else. Raises BadInput, Refused, StoreError."""
     notes = _notes(config)
     known = notes.get(_key(host, place), {})
     changes: list[tuple[Path, str, str | None]] = []
@@ -154,9 +155,10 @@ def uninstall(host: str, place: Place, config: Path, *, dry_run: bool = False) -
         if before is not None:
             changes.append((piece.file, before, _restored(piece, before, known.get(str(piece.file)))))
     if not dry_run:
+        _check_writable(file for file, before, after in changes if before != after)
         for file, before, after in changes:
             if after is None:
-                file.unlink()
+                file.resolve().unlink()  # where a link leads: the link itself was there before
             elif after != before:
                 _write(file, after)
         _tidy({folder for row in known.values() for folder in row["made"]})
@@ -239,6 +241,13 @@ def _read(file: Path) -> str | None:
         raise BadInput(f"{str(file)!r} is not UTF-8 text: nothing was changed") from None
     except OSError as error:
         raise StoreError(f"{str(file)!r} cannot be read ({error.strerror}): nothing was changed") from None
+
+
+def _check_writable(files: Iterable[Path]) -> None:
+    """Raises Refused for a file that its owner closed: replacing it would get around that."""
+    for file in files:
+        if file.exists() and not file.stat().st_mode & 0o222:
+            raise Refused(f"{str(file)!r} is read-only: nothing was changed; allow writing first, or change it where it is made")
 
 
 def _write(file: Path, text: str) -> None:

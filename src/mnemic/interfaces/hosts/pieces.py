@@ -6,7 +6,6 @@ name is taken by something else, that is said and nothing is written.
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import tomllib
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mnemic.errors import BadInput, Conflict
+from mnemic.interfaces.hosts import jsonc
 
 NAME = "mnemic"
 START = Path(__file__).parent.parent / "hooks" / "start.py"
@@ -66,7 +66,7 @@ class Hooks:
                     del groups[place]
             else:
                 groups.append(group)
-        return _json(data, text)
+        return _json(data, text, self.file)
 
     def take(self, text: str) -> str | None:
         data = _object(text, self.file)
@@ -75,7 +75,7 @@ class Hooks:
             _drop(events, event)
         if not events:
             del data["hooks"]
-        return _json(data, text) if data.keys() - self.extra.keys() else None
+        return _json(data, text, self.file) if data.keys() - self.extra.keys() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Server:
         if NAME in servers and not _serves(servers[NAME]):
             raise Conflict(f"{str(self.file)!r} has an MCP server named {NAME!r} that is not ours: rename or remove it first")
         servers[NAME] = dict(self.entry)
-        return _json(data, text)
+        return _json(data, text, self.file)
 
     def take(self, text: str) -> str | None:
         data = _object(text, self.file)
@@ -100,7 +100,7 @@ class Server:
             del servers[NAME]
         if not servers:
             del data["mcpServers"]
-        return _json(data, text) if data else None
+        return _json(data, text, self.file) if data else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +115,15 @@ class Block:
 
     def put(self, text: str | None) -> str:
         rest = self._without(text or "")
-        if self.table:
-            self._check(rest)
         block = f"{self.marks[0]}\n{self.body.strip()}\n{self.marks[1]}\n"
         if text and (found := self._pattern().search(text)):
-            return text[: found.start()] + found["gap"] + block + text[found.end() :]
-        gap = "" if not rest or rest.endswith("\n\n") else "\n" if rest.endswith("\n") else "\n\n"
-        return rest + gap + block
+            made = text[: found.start()] + found["gap"] + block + text[found.end() :]
+        else:
+            gap = "" if not rest or rest.endswith("\n\n") else "\n" if rest.endswith("\n") else "\n\n"
+            made = rest + gap + block
+        if self.table:
+            self._check(rest, made)
+        return made
 
     def take(self, text: str) -> str | None:
         rest = self._without(text)
@@ -134,15 +136,20 @@ class Block:
         first, last = map(re.escape, self.marks)
         return re.compile(rf"(?P<gap>\n?){first}\n.*?{last}(?:\n|\Z)", re.DOTALL)
 
-    def _check(self, rest: str) -> None:
+    def _check(self, rest: str, made: str) -> None:
         try:
             found: Any = tomllib.loads(rest)
         except tomllib.TOMLDecodeError as error:
             raise BadInput(f"{str(self.file)!r} cannot be read ({error}): correct it first") from None
         for name in self.table:
             found = found.get(name) if isinstance(found, dict) else None
+        table = f"[{'.'.join(self.table)}]"
         if found is not None:
-            raise Conflict(f"{str(self.file)!r} has a [{'.'.join(self.table)}] that is not ours: remove it first")
+            raise Conflict(f"{str(self.file)!r} has a {table} that is not ours: remove it first")
+        try:
+            tomllib.loads(made)
+        except tomllib.TOMLDecodeError as error:
+            raise Conflict(f"{str(self.file)!r} has no place for a {table} ({error}): write {self.table[0]} as tables") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,9 +224,9 @@ def _object(text: str | None, file: Path) -> dict[str, Any]:
     if text is None or not text.strip():
         return {}
     try:
-        data = json.loads(text)
+        data = jsonc.parsed(text)
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{str(file)!r} is not plain JSON ({error}): nothing was changed; correct it first") from None
+        raise BadInput(f"{str(file)!r} is not JSON ({error}): nothing was changed; correct it first") from None
     if not isinstance(data, dict):
         raise BadInput(f"{str(file)!r} holds no JSON object: nothing was changed; correct it first")
     return data
@@ -232,9 +239,8 @@ def _part(data: dict[str, Any], key: str, file: Path) -> dict[str, Any]:
     return part
 
 
-def _json(data: Mapping[str, Any], was: str | None) -> str:
-    """The data, indented and ended as the file was."""
-    found = re.search(r"\n([ \t]+)\S", was or "")
-    indent: str | int = found[1] if found else 2
-    ending = "" if was and was.strip() and not was.endswith("\n") else "\n"
-    return json.dumps(data, ensure_ascii=False, indent=indent) + ending
+def _json(data: Mapping[str, Any], was: str | None, file: Path) -> str:
+    try:
+        return jsonc.rewritten(was, data)
+    except ValueError as error:
+        raise BadInput(f"{str(file)!r}: {error}: nothing was changed; put the comments elsewhere first") from None
