@@ -276,31 +276,58 @@ import os, sys
 from pathlib import Path
 from mnemic import Memory
 from mnemic.interfaces.importers import take
-rows = []
-def told(row):
-    rows.append(row)
-    if len(rows) == 3:
+from mnemic.ledger import Ledger
+home, config, file, seam, count = sys.argv[1:]
+left = int(count)
+def passed(*given, **more):
+    global left
+    left -= 1
+    if not left:
         os.kill(os.getpid(), 9)
-with Memory.open(sys.argv[1], environ={"MNEMIC_CONFIG": sys.argv[2]}) as memory:
-    take(memory, "chatgpt", Path(sys.argv[3]), told=told)
+def before(act):
+    return lambda *given, **more: (passed(), act(*given, **more))[1]
+def after(act):
+    def done(*given, **more):
+        found = act(*given, **more)
+        passed()
+        return found
+    return done
+if seam == "entry":  # inside of a transaction
+    Ledger.record = after(Ledger.record)
+if seam == "commit":  # a transaction is written, its head outside the store is not
+    Ledger.committed = before(Ledger.committed)
+with Memory.open(home, environ={"MNEMIC_CONFIG": config}) as memory:
+    if seam == "vectors":
+        memory.index = before(memory.index)
+    take(memory, "chatgpt", Path(file), told=passed if seam == "told" else lambda row: None)
 """
 
 
-def test_a_killed_import_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    chats = [shapes.chatgpt(f"c-{n}", shapes.node("u", None, "user", f"Question {n}?", shapes.MARCH + n),
-                            shapes.node("a", "u", "assistant", f"Answer {n}.", shapes.MARCH + n)) for n in range(8)]  # fmt: skip
+@pytest.mark.parametrize(
+    ("seam", "count", "kept"),
+    [("told", 1, 45), ("told", 2, 90), ("entry", 1, 0), ("entry", 40, 20), ("entry", 50, 45), ("commit", 1, 20),
+     ("commit", 4, 65), ("vectors", 1, 90)],
+)  # fmt: skip
+def test_an_import_that_was_killed_anywhere_is_whole_after_the_next(tmp_path: Path, seam: str, count: int, kept: int) -> None:
+    node, chats = shapes.node, list[Any]()
+    for number in range(2):
+        nodes, last = list[Any](), None
+        for place in range(45):
+            said = [node(f"u{place}", last, "user", f"Question {number}.{place}?", shapes.MARCH + place),
+                    node(f"a{place}", f"u{place}", "assistant", f"Answer {number}.{place}.", shapes.MARCH + place)]  # fmt: skip
+            nodes, last = [*nodes, *said], f"a{place}"
+        chats.append(shapes.chatgpt(f"c-{number}", *nodes))
     file = shapes.write(tmp_path / "conversations.json", chats)
-    words = [sys.executable, "-c", KILLED, str(tmp_path / "home"), str(tmp_path / "config"), str(file)]
+    words = [sys.executable, "-c", KILLED, str(tmp_path / "home"), str(tmp_path / "config"), str(file), seam, str(count)]
     dead = subprocess.run(words, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, timeout=60)
     assert dead.returncode == -9, dead.stderr
     with Memory.open(tmp_path / "home", environ={"MNEMIC_CONFIG": str(tmp_path / "config")}) as memory:
-        kept = memory.status()["documents"]
-        assert 3 <= kept < 8
+        assert memory.status()["documents"] == kept
         totals = take(memory, "chatgpt", file)
-        assert (totals.stored, totals.duplicate) == (8 - kept, kept)
+        assert (totals.stored, totals.duplicate) == (90 - kept, kept)
         assert memory.status()["pending"] == 0
         assert memory.verify().ok
-        assert memory.recall("Question 2?").hits
+        assert memory.recall("Question 1.7?").hits
 
 
 def test_progress_ends_at_the_whole(memory: Memory, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 
 from mnemic.models.document import Turn
 
@@ -63,41 +63,46 @@ class Skipped:
 Item = Conversation | Page | Graph | Skipped
 
 
-@dataclass(slots=True)
-class Row:
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """What became of what was read."""
+
+    messages: int = 0
+    stored: int = 0
+    """Exchanges and pages that were new."""
+    duplicate: int = 0
+    rejected: int = 0
+    left_out: int = 0
+    redacted: int = 0
+
+    def add(self, other: Counts) -> None:
+        """Count these too."""
+        for one in fields(Counts):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+
+
+@dataclass(slots=True, kw_only=True)
+class Row(Counts):
     """What became of one conversation or page, as the report tells it."""
 
     where: str
     kind: str
     name: str
     title: str = ""
-    messages: int = 0
-    stored: int = 0
-    """Exchanges, or the one page, that were new."""
-    duplicate: int = 0
-    rejected: int = 0
-    left_out: int = 0
-    redacted: int = 0
     known: bool = False
     """Whether memory had something under this name before."""
     since: Ms = None
     until: Ms = None
 
 
-@dataclass(slots=True)
-class Totals:
+@dataclass(slots=True, kw_only=True)
+class Totals(Counts):
     """What became of an import."""
 
     format: str
     dry_run: bool
     conversations: int = 0
     pages: int = 0
-    messages: int = 0
-    stored: int = 0
-    duplicate: int = 0
-    rejected: int = 0
-    left_out: int = 0
-    redacted: int = 0
     broken: int = 0
     skipped: list[Skipped] = field(default_factory=list)
     """The first of what was not taken in; `broken` counts all that should have been readable."""

@@ -60,7 +60,7 @@ def take(
 
     source = opened(path, read)
     whole = source.size
-    run = _Run(memory, Totals(format, dry_run), told)
+    run = _Run(memory, Totals(format=format, dry_run=dry_run), told)
     try:
         for skipped in source.skipped:
             run.skip(skipped)
@@ -71,7 +71,7 @@ def take(
             run.skip(Skipped(source.name, f"nothing in the shape of {format} was found in it"))
     finally:
         source.close()
-    if run.totals.stored and not dry_run:
+    if not dry_run:  # also where nothing is new: the import that brought it may have been killed before this
         drained = memory.index(indexing)
         run.totals.indexed, run.totals.reason = drained["indexed"], drained["error"]
     return run.totals
@@ -104,8 +104,7 @@ class _Run:
         """Tell of the last one."""
         if self._row is not None:
             row, self._row = self._row, None
-            for name in ("messages", "stored", "duplicate", "rejected", "left_out", "redacted"):
-                setattr(self.totals, name, getattr(self.totals, name) + getattr(row, name))
+            self.totals.add(row)
             self.totals.conversations += row.kind == "conversation"
             self.totals.pages += row.kind != "conversation"
             self._told(row)
@@ -113,7 +112,7 @@ class _Run:
     def _begin(self, where: str, kind: str, name: str, title: str, known: bool) -> Row:
         if self._row is None or (self._row.kind, self._row.name) != (kind, name):
             self.close()
-            self._row = Row(where, kind, name, title, known=known)
+            self._row = Row(where=where, kind=kind, name=name, title=title, known=known)
         return self._row
 
     def _conversation(self, item: Conversation) -> None:
