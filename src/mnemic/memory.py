@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +27,6 @@ from mnemic import failures
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.forget import Forgetting
 from mnemic.capture.graph import Graph
-from mnemic.capture.intake import session_slug
 from mnemic.capture.records import Records
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_embedder, open_reranker
@@ -43,7 +43,7 @@ from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.chain import changes_of
 from mnemic.ledger.chain import opened as unpacked
-from mnemic.ledger.record import NOT_UNDOABLE, erasure_mac, shown
+from mnemic.ledger.record import NOT_UNDOABLE, digest, erasure_mac, shown
 from mnemic.ledger.served import checked
 from mnemic.lifecycle import Rotation, Tending, Usages
 from mnemic.lifecycle.curve import DAY_MS
@@ -60,6 +60,7 @@ from mnemic.store import SqliteStore, open_sqlite
 from mnemic.store.sqlite import backups
 from mnemic.text.clean import encodable
 from mnemic.text.mention import names, paths
+from mnemic.text.tree import slug
 from mnemic.vault import BARE, GONE, Audit, Cards, Compression, Daily, Page, State, Vault, Watch, archive, totals
 from mnemic.vault.fading import mark
 from mnemic.vault.files import file_name
@@ -144,6 +145,7 @@ class Memory:
         self.graph = Graph(self._store, self._intake, self._forgetting, self.namespace, settle=self._drain, redact=redact)
         self.records = Records(self._store, self._intake, self._forgetting, self.namespace, settle=self._drain, redact=redact)
         self._buffer: ConversationBuffer | None = None
+        self._borrowed = False
         self.last_error: str | None = None
         if self.vault.together.interrupted:
             with suppress(MnemicError):  # another process is at it, or the next sync tells what is wrong
@@ -172,15 +174,22 @@ class Memory:
         """Write what is buffered and close the files."""
         if self._buffer is not None:
             self._buffer.close()
-        self._store.close()
+        if not self._borrowed:
+            self._store.close()
 
     def within(self, namespace: str) -> Memory:
-        """The same home seen from another namespace; close only the first."""
-        return Memory(
+        """The same home seen from another namespace; closing it writes what it has buffered and leaves the files open."""
+        made = Memory(
             replace(self.settings, namespace=checked_namespace(namespace)), store=self._store, clock=self.clock,
             embedder=self._embedder, ids=self.ids, witness=self._ledger.witness, judge=self._judge,
             reranker=self._reranker,
         )  # fmt: skip
+        made._borrowed = True
+        return made
+
+    def namespaces(self) -> list[str]:
+        """The namespaces of this home in which something stands."""
+        return list(self._store.namespaces())
 
     # writing
 
@@ -1256,17 +1265,24 @@ class Memory:
         """What takes in the vault's changes as they happen: a context manager around what serves."""
         return Watch(self.vault, told)
 
-    def backup(self, target: str | Path) -> dict[str, Any]:
-        """Write a verified copy of the whole home, the vaults' files included; `skipped`: what of those was left out."""
+    def backup(self, target: str | Path, *, progress: Callable[[str], None] | None = None) -> dict[str, Any]:
+        """Write a verified copy of the whole home, the vaults' files included; `skipped`: what of those was left out.
+
+        `progress` is told what is packed now.
+        """
         file = Path(target).expanduser().absolute()
         skipped: dict[str, str] = {}
 
         def pack(packed: ZipFile) -> None:
             for name, root in _vaults(self.settings).items():
+                if progress:
+                    progress(name)
                 left = archive.pack(packed, root, name, without=[file, self.settings.home], never=backups.NAMES)
                 skipped.update({f"{name}/{path}": why for path, why in left.items()})
 
         with self.vault.alone():
+            if progress:
+                progress("databases")
             self._store.backup(file, pack)
         return {"file": str(file), "bytes": file.stat().st_size, "skipped": skipped}
 
@@ -1357,7 +1373,14 @@ def _bytes_of(file: Path) -> bytes:
 def _vault_folder(settings: Settings) -> Path:
     if settings.namespace == settings.vault.namespace:
         return settings.home / Path(settings.vault.folder or "vault").expanduser()
-    return settings.home / "vaults" / session_slug(settings.namespace)
+    return settings.home / "vaults" / _folder_of(settings.namespace)
+
+
+def _folder_of(namespace: str) -> str:
+    """The folder of a namespace's vault: another for every namespace, whatever names somebody thinks up."""
+    name = slug(namespace)
+    plain = name == namespace and not re.search(r"-[0-9a-f]{32}$", name)
+    return name if plain else f"{name}-{digest(namespace)[:32]}"
 
 
 def _vaults(settings: Settings) -> dict[str, Path]:

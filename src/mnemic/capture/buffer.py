@@ -54,13 +54,15 @@ class ConversationBuffer:
         self._thread: threading.Thread | None = None
 
     def observe(self, session: str, turn: Turn) -> None:
-        """Take a turn; returns at once and does no I/O."""
+        """Take a turn; returns at once and does no I/O, but for what comes after `close`: that is written now."""
         with self._guard:
             entry = self._sessions.setdefault(session, _Session())
             entry.turns.append(turn)
             entry.last = self._now()
             urgent = entry.ready() or len(entry.turns) > self._most
-        if urgent:
+        if self._stop:
+            self.flush()
+        elif urgent:
             self._wake.set()
 
     def flush_due(self) -> list[CaptureReport]:

@@ -127,14 +127,19 @@ class Vault:
 
     # syncing
 
-    def sync(self, *, dry_run: bool = False, accept_deletions: bool = False) -> Report:
-        """Take in what people changed since the last sync. Running it twice is harmless."""
+    def sync(
+        self, *, dry_run: bool = False, accept_deletions: bool = False, progress: Callable[[int], None] | None = None
+    ) -> Report:
+        """Take in what people changed since the last sync. Running it twice is harmless.
+
+        `progress` is told how many changed files are taken in.
+        """
         if dry_run:
             return self._synced(scan(self.root), 0, True, accept_deletions)
         with self.alone() as tick:
             self.together.recover(tick)
             self.finish_renames()
-            report = self._synced(scan(self.root), tick, False, accept_deletions)
+            report = self._synced(scan(self.root), tick, False, accept_deletions, progress)
             if self.mirror is not None:
                 report.mirrored = self.mirror(tick)
             return report
@@ -143,7 +148,9 @@ class Vault:
         """`sync` for one who is alone already: without what follows from it."""
         return self._synced(scan(self.root), tick, False, False)
 
-    def _synced(self, listing: Listing, tick: int, dry_run: bool, accept: bool) -> Report:
+    def _synced(
+        self, listing: Listing, tick: int, dry_run: bool, accept: bool, progress: Callable[[int], None] | None = None
+    ) -> Report:
         report = Report(skipped=dict(listing.skipped), conflicts=sorted(listing.copies), dry_run=dry_run)
         known = {row.path: row for row in self._store.vault_files(self._ns)}
         if not known and not self.root.exists():  # not begun yet, rather than gone
@@ -168,8 +175,10 @@ class Vault:
         batch = _Batch(self._store, self._ns)
         # What a killed sync took in and did not commit may be missing from its map as well.
         batch.maps |= {moc.moc_of(path) for path, _ in self._store.vault_uncommitted(self._ns)}
-        for path, found in reads:
+        for done, (path, found) in enumerate(reads, 1):
             self._take(path, found, known, moves.get(path), tick, report, batch)
+            if progress:
+                progress(done)
         for row in lost:
             if row.path in held:
                 report.held.append(row.path)

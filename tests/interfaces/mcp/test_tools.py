@@ -16,6 +16,7 @@ from mnemic.interfaces.mcp.pages import MOST_TOKENS, TOKENS
 from mnemic.interfaces.mcp.server import answer
 from mnemic.interfaces.mcp.server_memory import TOOLS as GRAPH_TOOLS
 from mnemic.interfaces.mcp.tools import TOOLS
+from mnemic.interfaces.tokens import Access, Grant
 from mnemic.models.document import Turn
 from mnemic.text.frame import parse, strip
 from mnemic.text.tokens import estimate
@@ -418,7 +419,7 @@ def test_whatever_a_model_gives_it_gets_an_answer_and_memory_stays_whole(memory:
     for _ in range(400):
         tool = dice.choice([*TOOLS, *GRAPH_TOOLS])
         arguments = drawn(dice, tool.schema)
-        result = answer(tool, lambda: memory, arguments if isinstance(arguments, dict) else {})
+        result = answer(tool, Access(Grant(name="owner"), lambda: memory), arguments if isinstance(arguments, dict) else {})
         told = said(result)
         assert told and "failed inside" not in told and "Traceback" not in told, (tool.name, arguments, told)
         result.model_dump_json(by_alias=True)

@@ -15,7 +15,7 @@ from mnemic import Memory
 from mnemic.errors import MnemicError
 from mnemic.interfaces.rest import problems
 from mnemic.interfaces.rest.openapi import ROOT, document
-from mnemic.interfaces.rest.routes import ROUTES
+from mnemic.interfaces.rest.routes import ELSEWHERE, INSIDE, ROUTES, parts
 from tests.interfaces.mcp.clients import home
 from tests.interfaces.rest.clients import PAST, Client
 
@@ -207,20 +207,30 @@ def test_openapi_describes_every_route_and_is_served_to_anyone(client: Client) -
     served = client.ask("GET", "/openapi.json", headers={}).json()
     assert served == json.loads(json.dumps(document()))
     described = {(method.upper(), path) for path, one in served["paths"].items() for method in one}
-    assert described == {(route.method, ROOT + route.path) for route in ROUTES} | {("GET", "/healthz"), ("GET", "/readyz")}
+    besides = {("GET", path) for path in ("/healthz", "/readyz", "/metrics")}
+    assert described == {(route.method, ROOT + route.path) for route in ROUTES} | besides
     names = [one["operationId"] for paths in served["paths"].values() for one in paths.values()]
     assert len(names) == len(set(names))
 
 
-def test_every_public_verb_of_memory_is_a_route() -> None:
-    elsewhere = {
-        "open", "close", "within", "examine", "recover",  # how a home is opened
-        "backup", "restore", "ledger_export", "export", "read_export", "export_training",  # files of the machine itself
-        "window", "windows", "tending", "watch",  # one conversation's own, and what serves
-        "wiki",  # a part, as facts are
-    }  # fmt: skip
-    verbs = {name for name in vars(Memory) if not name.startswith("_")} - elsewhere
-    assert verbs - {route.target for route in ROUTES} == set()
+def public(kind: type) -> set[str]:
+    return {name for name, item in vars(kind).items() if not name.startswith("_") and (callable(item) or hasattr(item, "__func__")
+            or isinstance(item, property))}  # fmt: skip
+
+
+def test_every_public_method_of_memory_and_its_parts_is_a_route_or_has_a_reason_to_be_none() -> None:
+    served = {route.target for route in ROUTES}
+    for part, kind in parts().items():
+        verbs = {f"{part}.{name}".lstrip(".") for name in public(kind)}
+        if part not in INSIDE:
+            assert verbs - served - set(ELSEWHERE) == set()
+        gone = {name for name in ELSEWHERE if name.rpartition(".")[0] == part} - verbs
+        assert gone == set(), "a reason for what is not there"
+
+
+def test_every_part_of_memory_is_looked_at(memory: Memory) -> None:
+    held = {name for name in vars(memory) if not name.startswith("_")} | {"wiki"}
+    assert held - set(parts()) == {"settings", "namespace", "clock", "ids", "last_error"}
 
 
 ANYTHING = st.recursive(

@@ -23,6 +23,7 @@ from mnemic.interfaces.cli import (
     render,
     semantic,
     serve,
+    token,
     transfer,
     vault,
     window,
@@ -38,7 +39,7 @@ PANELS = {
     "What works": "experience",
     "The vault": "vault card daily state budget audit dream wiki",
     "Use and age": "touch tier decay rotate vacuum tend",
-    "Agents and models": "install uninstall plugin mcp serve hook proxy window",
+    "Agents and models": "install uninstall plugin mcp serve token hook proxy window",
     "The home": "status stats doctor ledger import export backup restore reindex",
 }
 """Where a verb stands in the help, in this order."""
@@ -68,6 +69,7 @@ agents.register(app)
 transfer.register(app)
 proxy.register(app)
 serve.register(app)
+token.register(app)
 
 
 def _arrange() -> None:

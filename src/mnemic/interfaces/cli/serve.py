@@ -24,6 +24,9 @@ def serve(
     token_file: Annotated[str | None, typer.Option(help="The token's file; else serve.token in the home.")] = None,
     allow_host: Names = None,
     allow_origin: Origins = None,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="A line of JSON on stderr for each request, without content.")
+    ] = False,
 ) -> None:
     """Serve the workbench, REST and MCP over HTTP; hooks get faster while it runs."""
     from mnemic.interfaces.guard import is_loopback
@@ -37,7 +40,10 @@ def serve(
             if not is_loopback(host):
                 typer.echo("mnemic: this address is open to the network, without encryption: put TLS before it", err=True)
 
+        def logged(row: str) -> None:
+            typer.echo(row, err=True)
+
         run(
             memory, host=host, port=port, token_file=Path(token_file).expanduser().absolute() if token_file else None,
-            hosts=allow_host or (), origins=allow_origin or (), ready=ready,
+            hosts=allow_host or (), origins=allow_origin or (), ready=ready, line=logged if log_json else None,
         )  # fmt: skip

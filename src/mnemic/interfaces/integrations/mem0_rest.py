@@ -1,6 +1,7 @@
 """mem0's REST shape as an ASGI application: that of its `MemoryClient`, and that of its self-hosted server.
 
-It asks for no token and looks at no origin: mount it in a server that does, or serve it to programs of one's own only.
+`mnemic serve` mounts it at `/mem0`, behind its guards; the token that came in says what it may do. By itself it asks for no
+token and looks at no origin: serve it so to programs of one's own only.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from urllib.parse import parse_qsl, unquote
 from mnemic.errors import BadInput, Conflict, MnemicError, NotFound, Refused
 from mnemic.interfaces.integrations.mem0 import Mem0
 from mnemic.interfaces.integrations.mem0_filter import ENTITIES
+from mnemic.interfaces.tokens import ACCESS, OWNER, Access, Grant
 
 if TYPE_CHECKING:
     from mnemic.memory import Memory
@@ -29,8 +31,8 @@ STATUS: tuple[tuple[type[MnemicError], int], ...] = ((NotFound, 404), (Conflict,
 
 
 def mem0_app(memory: Memory) -> Callable[..., Awaitable[None]]:
-    """The application over one memory, to be mounted at any path."""
-    mem0 = Mem0(memory)
+    """The application, to be mounted at any path: over one memory, or over that which the door says."""
+    everything = Access(Grant(name=OWNER), lambda: memory)
 
     async def app(
         scope: Mapping[str, Any], receive: Callable[[], Awaitable[Any]], send: Callable[[Any], Awaitable[None]]
@@ -40,7 +42,7 @@ def mem0_app(memory: Memory) -> Callable[..., Awaitable[None]]:
         body = await _body(receive)
         status, data = 413, {"detail": f"the request is larger than {MAX_BYTES:,} bytes"}
         if body is not None:
-            status, data = await asyncio.to_thread(_answered, mem0, scope, body)
+            status, data = await asyncio.to_thread(_answered, scope.get(ACCESS, everything), scope, body)
         payload = json.dumps(data, ensure_ascii=False).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(payload)).encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})
@@ -63,7 +65,7 @@ async def _body(receive: Callable[[], Awaitable[Any]]) -> bytes | None:
     return b"".join(parts)
 
 
-def _answered(mem0: Mem0, scope: Mapping[str, Any], body: bytes) -> tuple[int, Any]:
+def _answered(access: Access, scope: Mapping[str, Any], body: bytes) -> tuple[int, Any]:
     path = scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/")
     method = scope["method"]
     known = False
@@ -74,9 +76,10 @@ def _answered(mem0: Mem0, scope: Mapping[str, Any], body: bytes) -> tuple[int, A
         known = True
         if method in methods:
             try:
+                access.need("read" if methods[method] in READING else "write")
                 given = _given(scope, body)
                 named = {name: unquote(value) for name, value in match.groupdict().items()}
-                return 200, methods[method](mem0, {**given, **named})
+                return 200, methods[method](Mem0(access.memory()), {**given, **named})
             except MnemicError as error:
                 return next((status for kind, status in STATUS if isinstance(error, kind)), 500), {"detail": str(error)}
     return (405, {"detail": f"{method} is not known here"}) if known else (404, {"detail": "Not Found"})
@@ -195,11 +198,25 @@ def _delete_all(mem0: Mem0, given: Given) -> Any:
     return mem0.delete_all(**_only(given, *ENTITIES))
 
 
-_ONE: Mapping[str, Answer] = {"GET": _get, "PUT": _update, "DELETE": lambda mem0, given: mem0.delete(given["id"])}
-_HISTORY: Mapping[str, Answer] = {"GET": lambda mem0, given: mem0.history(given["id"])}
+def _history(mem0: Mem0, given: Given) -> Any:
+    return mem0.history(given["id"])
+
+
+def _delete(mem0: Mem0, given: Given) -> Any:
+    return mem0.delete(given["id"])
+
+
+def _ping(mem0: Mem0, given: Given) -> Any:
+    return {"status": "ok", "org_id": "mnemic", "project_id": "mnemic", "user_email": None}
+
+
+_ONE: Mapping[str, Answer] = {"GET": _get, "PUT": _update, "DELETE": _delete}
+_HISTORY: Mapping[str, Answer] = {"GET": _history}
+READING = frozenset({_ping, _search, _list, _all, _get, _history})
+"""What needs the scope read; all else needs write."""
 ROUTES: tuple[tuple[str, Mapping[str, Answer]], ...] = (
     # the client of the hosted service
-    (r"/v1/ping", {"GET": lambda mem0, given: {"status": "ok", "org_id": "mnemic", "project_id": "mnemic", "user_email": None}}),
+    (r"/v1/ping", {"GET": _ping}),
     (r"/v3/memories/add", {"POST": _add}),
     (r"/v3/memories/search", {"POST": _search}),
     (r"/v3/memories", {"POST": _list}),

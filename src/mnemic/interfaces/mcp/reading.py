@@ -14,6 +14,7 @@ from mnemic.errors import BadInput, NotFound
 from mnemic.text import frame as frames
 
 if TYPE_CHECKING:
+    from mnemic.interfaces.tokens import Grant
     from mnemic.memory import Memory
 
 SCHEME = "mnemic://"
@@ -58,14 +59,14 @@ def over_mcp(message: str) -> str:
     return message
 
 
-def resource(memory: Callable[[], Memory], uri: str) -> tuple[str, str]:
-    """The media type and the text of a resource. Raises NotFound, and what opening the home raises."""
+def resource(memory: Callable[[], Memory], uri: str, grant: Grant) -> tuple[str, str]:
+    """The media type and the text of a resource, for a token. Raises NotFound, and what opening the home raises."""
     if uri == SCHEME + "profile":
         return "text/plain", memory().profile().frame
     if uri == SCHEME + "skill":
         return "text/markdown", skill()
     if uri == SCHEME + "status":
-        return "application/json", json.dumps(memory().status(), ensure_ascii=False)
+        return "application/json", json.dumps(grant.walled(memory().status()), ensure_ascii=False)
     if not uri.startswith(AT + "/"):
         raise NotFound(f"there is no resource {uri!r}: read {AT}/… with a path that `recall` or `browse` shows")
     opened = memory()

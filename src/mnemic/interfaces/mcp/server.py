@@ -6,6 +6,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from mnemic.errors import BadInput, MnemicError
 from mnemic.interfaces.mcp import reading
 from mnemic.interfaces.mcp.schema import checked
 from mnemic.interfaces.mcp.tools import BOX, Reply, Tool, Toolbox
+from mnemic.interfaces.tokens import ACCESS, OWNER, Access, Grant
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -84,25 +86,42 @@ def app(
     from mcp.server.transport_security import TransportSecuritySettings
 
     allowed = [*(f"http://{host}" for host in hosts), *origins]
-    guards = TransportSecuritySettings(
-        enable_dns_rebinding_protection=True, allowed_hosts=list(hosts), allowed_origins=allowed
-    )
+    guards = TransportSecuritySettings(enable_dns_rebinding_protection=True, allowed_hosts=list(hosts), allowed_origins=allowed)
     made = server(memory, box)
     return made.streamable_http_app(streamable_http_path=path, transport_security=guards)
 
 
+def owned(scope: Any) -> None:
+    """Bind a session to the token that begins it: another token cannot go on with it."""
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+    from mcp.server.auth.provider import AccessToken
+
+    name = scope[ACCESS].grant.name
+    scope["user"] = AuthenticatedUser(AccessToken(token=name, client_id=name, scopes=[]))
+
+
 def server(memory: Callable[[], Memory], box: Toolbox = BOX) -> Server[Any]:
-    """A toolbox as a server of the SDK. `memory` is called by the first call that needs it."""
-    listed = types.ListToolsResult(tools=[_described(tool) for tool in box.tools])
+    """A toolbox as a server of the SDK. `memory` is called by the first call that needs it.
+
+    Behind the door of `mnemic serve` each request has a token, which says what memory it means and what may be done there.
+    """
+    listed = [(tool, _described(tool)) for tool in box.tools]
+    everything = Access(Grant(name=OWNER), memory)
+
+    def access(context: Any) -> Access:
+        request = getattr(context, "request", None)
+        found: Access = everything if request is None else request.scope.get(ACCESS, everything)
+        return found
 
     async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
-        return listed
+        grant = access(context).grant
+        return types.ListToolsResult(tools=[shown for tool, shown in listed if not grant.lacks([tool.needs])])
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         tool = box.by_name.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {params.name!r}: tools/list names them")
-        return await to_thread.run_sync(partial(answer, tool, memory, params.arguments))
+        return await to_thread.run_sync(partial(answer, tool, access(context), params.arguments))
 
     async def list_resources(context: Any, params: Any) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=[types.Resource(**row) for row in reading.RESOURCES])
@@ -112,14 +131,14 @@ def server(memory: Callable[[], Memory], box: Toolbox = BOX) -> Server[Any]:
 
     async def read_resource(context: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
-        kind, body = await to_thread.run_sync(partial(_resource, memory, uri))
+        kind, body = await to_thread.run_sync(partial(_resource, access(context), uri))
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=body)])
 
     async def list_prompts(context: Any, params: Any) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[types.Prompt(**row) for row in reading.PROMPTS])
 
     async def get_prompt(context: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        said = await to_thread.run_sync(partial(_prompt, memory, params.name, params.arguments or {}))
+        said = await to_thread.run_sync(partial(_prompt, access(context), params.name, params.arguments or {}))
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=said))
         return types.GetPromptResult(messages=[message])
 
@@ -131,11 +150,13 @@ def server(memory: Callable[[], Memory], box: Toolbox = BOX) -> Server[Any]:
     )  # fmt: skip
 
 
-def answer(tool: Tool, memory: Callable[[], Memory], arguments: dict[str, Any] | None) -> types.CallToolResult:
+def answer(tool: Tool, access: Access, arguments: dict[str, Any] | None) -> types.CallToolResult:
     """One call: check, do, show. Whatever goes wrong is an answer that says what to do next."""
     try:
+        access.need(tool.needs)
         given = checked(tool.schema, arguments, tool.name)
-        return _shown(tool.call(memory(), given))
+        reply = tool.call(access.memory(), given)
+        return _shown(replace(reply, data=access.grant.walled(reply.data)) if tool.home else reply)
     except MnemicError as error:
         return _failed(reading.over_mcp(str(error)))
     except Exception as error:  # a fault of ours: its text may hold what somebody remembers, so only its kind is told
@@ -167,15 +188,17 @@ def _described(tool: Tool) -> types.Tool:
                       output_schema=tool.output, annotations=hints)  # fmt: skip
 
 
-def _resource(memory: Callable[[], Memory], uri: str) -> tuple[str, str]:
+def _resource(access: Access, uri: str) -> tuple[str, str]:
     try:
-        return reading.resource(memory, uri)
+        access.need("read")
+        return reading.resource(access.memory, uri, access.grant)
     except MnemicError as error:
         raise MCPError(types.INVALID_PARAMS, reading.over_mcp(str(error)), {"uri": uri}) from None
 
 
-def _prompt(memory: Callable[[], Memory], name: str, arguments: dict[str, str]) -> str:
+def _prompt(access: Access, name: str, arguments: dict[str, str]) -> str:
     try:
-        return reading.prompt(memory, name, arguments)
+        access.need("read")
+        return reading.prompt(access.memory, name, arguments)
     except (BadInput, MnemicError) as error:
         raise MCPError(types.INVALID_PARAMS, reading.over_mcp(str(error))) from None

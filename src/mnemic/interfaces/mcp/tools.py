@@ -57,6 +57,15 @@ class Tool:
     destroys: bool = False
     repeats: bool = False
     output: Schema | None = None
+    scope: str = ""
+    """What a token must be good for: where nothing is said, read for a tool that only reads and write for any other."""
+    home: bool = False
+    """Whether it tells of the home as a whole too."""
+
+    @property
+    def needs(self) -> str:
+        """The scope that a token needs for it."""
+        return self.scope or ("read" if self.reads else "write")
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,7 +458,7 @@ TOOLS = (
         ),
     ),
     Tool(
-        name="open", title="Open a memory", output=record(extra=True), call=_open,
+        name="open", title="Open a memory", output=record(extra=True), scope="read", call=_open,
         about="Read one memory in full by its path, as recall or browse show it: the whole note, file, conversation exchange or"
               " section, with where it belongs. Opening counts as a use, so what is opened fades later.",
         schema=record(required=("path",), path=PATH, max_tokens=MAX_TOKENS, cursor=CURSOR),
@@ -514,7 +523,8 @@ TOOLS = (
         schema=record(context=CONTEXT, max_tokens=MAX_TOKENS),
     ),
     Tool(
-        name="recall_experience", title="Recall what worked", reads=True, output=record(extra=True), call=_recall_experience,
+        name="recall_experience", title="Recall what worked", reads=True, output=record(extra=True), scope="read",
+        call=_recall_experience,
         about="Before a task: lessons learned from earlier work in situations like this one, what worked and what failed, with"
               " how far to trust each (direct, reference, clue, trial). Report with `report` how following one went.",
         schema=record(
@@ -582,7 +592,7 @@ TOOLS = (
         ),
     ),
     Tool(
-        name="card", title="Read a card", output=record(extra=True), call=_card,
+        name="card", title="Read a card", output=record(extra=True), scope="read", call=_card,
         about="Read the card of a person, project or thing: its properties and its text. That counts as a use of it.",
         schema=record(
             required=("path",), path=text("Its name or file, e.g. Ada or cards/people/Ada.md.", most=2_000),
@@ -631,7 +641,7 @@ TOOLS = (
         ),
     ),
     Tool(
-        name="status", title="State of memory", reads=True, output=record(extra=True), call=_status,
+        name="status", title="State of memory", reads=True, output=record(extra=True), home=True, call=_status,
         about="How much is stored in memory, what waits to be indexed or extracted, and how recall works here.", schema=record(),
     ),
 )  # fmt: skip

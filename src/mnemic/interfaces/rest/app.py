@@ -1,24 +1,21 @@
-"""The application: REST, the workbench and MCP behind one door.
-
-The door is the same for every path: the Host must be this server (DNS rebinding), a page of another origin is refused
-(CSRF), and but for what holds no memory a request needs the token. The token comes in a header alone: a cookie would be sent
-by pages of other ports of this machine too, and an address ends up in logs.
-"""
+"""The application: REST, the workbench, MCP and mem0's shape behind one door."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-import hmac
 import inspect
 import json
 import logging
+import os
 import re
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, is_dataclass
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -26,25 +23,36 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Mount
 from starlette.routing import Route as Path_
 
 from mnemic.errors import BadInput, MnemicError
 from mnemic.interfaces.guard import Guard
+from mnemic.interfaces.integrations.mem0_rest import mem0_app
 from mnemic.interfaces.mcp import pages
 from mnemic.interfaces.mcp.schema import checked
-from mnemic.interfaces.rest.openapi import LIMIT, MOST, ROOT, document
-from mnemic.interfaces.rest.problems import TYPE, of_error, problem
+from mnemic.interfaces.rest import observed as observing
+from mnemic.interfaces.rest.door import MEM0, Door, said
+from mnemic.interfaces.rest.observed import Observed
+from mnemic.interfaces.rest.openapi import IMPORTS, LIMIT, MOST, ROOT, document
+from mnemic.interfaces.rest.problems import of_error, problem, written
 from mnemic.interfaces.rest.routes import ROUTES, Route
 from mnemic.interfaces.rest.shapes import from_text, value
+from mnemic.interfaces.rest.spaces import Spaces
+from mnemic.interfaces.tokens import ACCESS, Access, Tokens, lacks
 from mnemic.text.clean import encodable
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp
 
     from mnemic.memory import Memory
 
 log = logging.getLogger(__name__)
 BODY_BYTES = 16 * 1024 * 1024
+FILE_BYTES = 2 * 1024 * 1024 * 1024
+"""Of a body that is a file to import."""
+ALIVE = 5.0
+"""Seconds after which long work says that it lives, where it has nothing else to say."""
 WORKBENCH = Path(__file__).parent.parent / "workbench"
 ASSETS = {
     "/": ("index.html", "text/html"), "/app.js": ("app.js", "text/javascript"), "/app.css": ("app.css", "text/css"),
@@ -53,24 +61,23 @@ ASSETS = {
 """The workbench's own files. They hold no memory: what they show they ask for, with the token."""
 OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", *ASSETS})
 """What needs no token."""
-READS = frozenset({"GET", "HEAD"})
 ETAG_LEAVES = frozenset({"weighted_trust", "trust", "due", "last_accessed", "relevance", "access_count", "tier"})
 """What changes by itself or by reading."""
-HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
-                               " base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
-    "x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "x-frame-options": "DENY",
-    "cross-origin-resource-policy": "same-origin", "cross-origin-opener-policy": "same-origin", "cache-control": "no-store",
-    "permissions-policy": "camera=(), geolocation=(), microphone=()",
-}  # fmt: skip
+IDS = ("number", "path", "name", "key")
+"""The arguments that say which thing is meant."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 
 def application(
-    memory: Memory, token: str, *, hosts: Iterable[str] = (), origins: Iterable[str] = (), mcp: Starlette | None = None
-) -> ASGIApp:
-    """Everything that `mnemic serve` answers. `mcp` answers at /mcp; `hosts` and `origins` may speak to it besides."""
+    memory: Memory, token: str, *, hosts: Iterable[str] = (), origins: Iterable[str] = (), mcp: Starlette | None = None,
+    observed: Observed | None = None,
+) -> ASGIApp:  # fmt: skip
+    """Everything that `mnemic serve` answers. `mcp` answers at /mcp; `hosts` and `origins` may speak to it besides.
+
+    `token` is its owner's; those of the home's `tokens.json` count besides.
+    """
+    spaces, observed = Spaces(memory), observed or Observed()
 
     @asynccontextmanager
     async def alive(_: Starlette) -> AsyncIterator[None]:
@@ -78,16 +85,37 @@ def application(
             if mcp is not None:
                 await stack.enter_async_context(mcp.router.lifespan_context(mcp))
             yield
+            await run_in_threadpool(spaces.close)
 
     edits = threading.Lock()
-    rows = [Path_(ROOT + route.path, _handler(memory, route, edits), methods=[route.method]) for route in ROUTES]
+    rows = [Path_(ROOT + route.path, _handler(route, edits), methods=[route.method]) for route in ROUTES]
     own = [
         Path_("/healthz", _healthy), Path_("/readyz", _ready(memory)), Path_("/openapi.json", _described()),
-        *(Path_(path, _asset(*file)) for path, file in ASSETS.items()),
+        Path_("/metrics", _metrics(observed)), *(Path_(path, _asset(*file)) for path, file in ASSETS.items()),
     ]  # fmt: skip
-    routes = [*own, *_merged(rows), *(mcp.routes if mcp is not None else ())]
-    app = Starlette(routes=routes, lifespan=alive, exception_handlers={HTTPException: _missed})
-    return Door(app, token, Guard(app, hosts=hosts, origins=origins))
+    mounted = list[BaseRoute]()
+    if mcp is not None:
+        from mnemic.interfaces.mcp.server import owned
+
+        mounted = [_operation("mcp", route, owned) for route in mcp.routes]
+    mem0 = _operation("mem0", Mount(MEM0, mem0_app(memory)))
+    app = Starlette(routes=[*own, *_merged(rows), mem0, *mounted], lifespan=alive, exception_handlers={HTTPException: _missed})
+    guard = Guard(app, hosts=hosts, origins=origins)
+    tokens = Tokens(memory.settings.home, memory.clock, token)
+    return Door(app, spaces, tokens, guard, observed, open=OPEN, uploads=ROOT + IMPORTS)
+
+
+def _operation(name: str, route: BaseRoute, more: Callable[[Any], None] = lambda scope: None) -> BaseRoute:
+    """The route, which leaves its name, and `more`, in the scope of what it answers."""
+    handle = route.handle
+
+    async def named(scope: Any, receive: Any, send: Any) -> None:
+        scope[observing.OPERATION] = name
+        more(scope)
+        await handle(scope, receive, send)
+
+    route.handle = named  # type: ignore[method-assign]
+    return route
 
 
 def _merged(rows: list[Path_]) -> list[Path_]:
@@ -110,72 +138,47 @@ def _by_method(found: Mapping[str, Handler]) -> Handler:
     return answer
 
 
-class Door:
-    """Lets in who may come in, and gives every answer the headers that keep a browser from harm."""
-
-    def __init__(self, app: ASGIApp, token: str, guard: Guard) -> None:
-        self._app, self._token, self._guard = app, token.encode(), guard
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await self._app(scope, receive, send)
-            return
-        if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1003})
-            return
-
-        async def sealed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                have = {name.lower() for name, _ in message["headers"]}
-                more = [(name.encode(), text.encode()) for name, text in HEADERS.items() if name.encode() not in have]
-                message = {**message, "headers": [*message["headers"], *more]}
-            await send(message)
-
-        if refused := self._refusal(scope):
-            status, why = refused
-            more = {"www-authenticate": "Bearer"} if status == 401 else {}
-            await _said(problem(status, why), more)(scope, receive, sealed)
-            return
-        await self._app(scope, receive, sealed)
-
-    def _refusal(self, scope: Scope) -> tuple[int, str] | None:
-        if found := self._guard.refusal(scope["headers"]):
-            return found
-        reads = scope["method"] in READS
-        if not (reads and scope["path"] in OPEN) and not self._knows(scope["headers"]):
-            return 401, "this needs the token as 'Authorization: Bearer …': `mnemic serve` says in which file it is"
-        types = [text for name, text in scope["headers"] if name == b"content-type"]
-        if scope["method"] in ("POST", "PUT", "PATCH") and (
-            len(types) != 1 or types[0].split(b";")[0].strip().lower() != b"application/json"
-        ):
-            return 415, "give the body as JSON, with 'Content-Type: application/json'; {} where there is nothing to say"
-        return None
-
-    def _knows(self, headers: Iterable[tuple[bytes, bytes]]) -> bool:
-        given = [text for name, text in headers if name == b"authorization"]
-        scheme, _, token = given[0].partition(b" ") if len(given) == 1 else (b"", b"", b"")
-        return scheme.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token)
-
-
-def _handler(memory: Memory, route: Route, edits: threading.Lock) -> Handler:
+def _handler(route: Route, edits: threading.Lock) -> Handler:
     async def answer(request: Request) -> Response:
+        access: Access = request.scope[ACCESS]
+        request.scope[observing.OPERATION] = route.name
         try:
+            _allowed(access, route)
+            memory = await run_in_threadpool(access.memory)
             given, place = await _given(memory, route, request)
-            if route.progresses and "text/event-stream" in request.headers.get("accept", ""):
+            if lacking := access.grant.lacks(["erase"] if any(given.get(name) for name in route.erases) else []):
+                raise _Stopped(said(problem(403, lacks(access.grant, lacking))))
+            watched = route.long and "text/event-stream" in request.headers.get("accept", "")
+            if route.upload:
+                return await _uploaded(route, memory, given, request, watched)
+            if watched:
                 return _streamed(route, memory, given)
             done = await run_in_threadpool(_done, memory, route, given, place, request, edits)
         except MnemicError as error:
-            return _said(of_error(error))
+            return said(of_error(error))
         except _Stopped as stopped:
             return stopped.answer
         except HTTPException:
             raise
         except Exception as error:  # a fault of ours: its text may hold what somebody remembers
             log.error("%s failed: %s", route.name, type(error).__name__)
-            return _said(_fault(error))
-        return _shown(route, done, request)
+            return said(_fault(error))
+        return _shown(route, access.grant.walled(done) if isinstance(done, dict) else _seen(route, done, access), request)
 
     return answer
+
+
+def _allowed(access: Access, route: Route) -> None:
+    """Whether a token is good for a route, before anything of the request is read."""
+    if lacking := access.grant.lacks(route.needs):
+        raise _Stopped(said(problem(403, lacks(access.grant, lacking))))
+    if route.wide and access.grant.namespaces is not None:
+        why = f"the token {access.grant.name!r} is bound to namespaces, and this is about the whole home"
+        raise _Stopped(said(problem(403, why)))
+
+
+def _seen(route: Route, done: Any, access: Access) -> Any:
+    return [name for name in done if access.grant.sees(name)] if route.target == "namespaces" else done
 
 
 class _Stopped(Exception):
@@ -195,11 +198,10 @@ def _done(
         return plain(method(**given))
     with edits:  # between looking and doing nobody else may come
         if (expected := request.headers.get("if-match")) and expected.strip() != "*":
-            name = "path" if "path" in given else "number"
-            now = etag(plain(route.guard_of(memory)(**({name: given[name]} if name in given else {}))))
+            now = etag(plain(route.guard_of(memory)(**{name: given[name] for name in IDS if name in given})))
             if now not in [one.strip() for one in expected.split(",")]:
                 why = "it has changed since you read it: read it again, and decide anew"
-                raise _Stopped(_said(problem(412, why), {"etag": now}))
+                raise _Stopped(said(problem(412, why), {"etag": now}))
         return plain(method(**given))
 
 
@@ -225,7 +227,7 @@ async def _given(memory: Memory, route: Route, request: Request) -> tuple[dict[s
     raw: dict[str, Any] = {}
     known, query = route.arguments, request.query_params
     place = (0, LIMIT)
-    if route.method == "GET":
+    if route.queried:
         if route.page:
             asked = {name: text for name, text in query.multi_items() if name not in ("cursor", "limit")}
             begin = pages.start(route.name, {**asked, **({"cursor": query["cursor"]} if "cursor" in query else {})})
@@ -276,7 +278,7 @@ async def _body(request: Request) -> dict[str, Any]:
     async for chunk in request.stream():
         data += chunk
         if len(data) > BODY_BYTES:
-            raise _Stopped(_said(problem(413, f"more than {BODY_BYTES:,} bytes: send it in parts")))
+            raise _Stopped(said(problem(413, f"more than {BODY_BYTES:,} bytes: send it in parts")))
     try:
         body = json.loads(bytes(data) or b"{}", parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -332,39 +334,76 @@ def _steady(done: Any) -> Any:
 
 
 def _shown(route: Route, done: Any, request: Request) -> Response:
+    if isinstance(done, Path):
+        kind = "application/zip" if done.suffix == ".zip" else "application/jsonl"
+        return FileResponse(done, media_type=kind, filename=done.name)
     if isinstance(done, dict) and done.get("status") == "rejected":
-        return _said(problem(422, str(done.get("reason") or "it was rejected: see the receipt"), receipt=done))
+        return said(problem(422, str(done.get("reason") or "it was rejected: see the receipt"), receipt=done))
     mark = etag(done) if route.steady else None
     if mark and mark in [one.strip() for one in request.headers.get("if-none-match", "").split(",")]:
         return Response(status_code=304, headers={"etag": mark})
     headers = {"etag": mark} if mark else {}
-    return Response(_json(done), media_type="application/json", headers=headers)
+    return Response(written(done), media_type="application/json", headers=headers)
 
 
-def _streamed(route: Route, memory: Memory, given: dict[str, Any]) -> Response:
-    """The same call, which tells meanwhile how far it is. A client that leaves does not stop it."""
+async def _uploaded(route: Route, memory: Memory, given: dict[str, Any], request: Request, watched: bool) -> Response:
+    """The call with the body as a file, which is gone when it is done."""
+    held = await run_in_threadpool(partial(TemporaryDirectory, dir=memory.settings.home, prefix=".upload-"))
+    try:
+        file = Path(held.name) / "upload"
+        with open(file, "xb") as stream:
+            size = 0
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > FILE_BYTES:
+                    raise _Stopped(said(problem(413, f"more than {FILE_BYTES:,} bytes: send it in parts")))
+                await run_in_threadpool(stream.write, chunk)
+        if watched:
+            answer, held_on = _streamed(route, memory, {**given, "file": file}, held.cleanup), True
+        else:
+            done = await run_in_threadpool(partial(route.method_of(memory), **given, file=file))
+            answer, held_on = _shown(route, plain(done), request), False
+    except BaseException:
+        await run_in_threadpool(held.cleanup)
+        raise
+    if not held_on:
+        await run_in_threadpool(held.cleanup)
+    return answer
+
+
+def _streamed(route: Route, memory: Memory, given: dict[str, Any], after: Callable[[], None] = lambda: None) -> Response:
+    """The same call, which tells meanwhile how far it is; `after` it. A client that leaves does not stop it."""
     loop, told = asyncio.get_running_loop(), asyncio.Queue[tuple[str, Any]]()
 
     def tell(event: str, data: Any) -> None:
         loop.call_soon_threadsafe(told.put_nowait, (event, data))
 
+    def told_of(done: Any, whole: Any = None) -> None:
+        tell("progress", {"done": done, **({"whole": whole} if whole is not None else {})})
+
     def work() -> None:
         try:
-            tell("result", plain(route.method_of(memory)(**given, progress=lambda done: tell("progress", {"done": done}))))
+            tell("result", plain(route.method_of(memory)(**given, **({"progress": told_of} if route.progresses else {}))))
         except MnemicError as error:
             tell("problem", of_error(error))
         except Exception as error:
             log.error("%s failed: %s", route.name, type(error).__name__)
             tell("problem", _fault(error))
+        finally:
+            after()
 
     async def events() -> AsyncIterator[bytes]:
-        task = loop.run_in_executor(None, work)
         event = "progress"
         while event == "progress":
-            event, data = await told.get()
-            yield f"event: {event}\ndata: ".encode() + _json(data) + b"\n\n"
+            try:
+                event, data = await asyncio.wait_for(told.get(), ALIVE)
+            except TimeoutError:
+                yield b": at work\n\n"
+                continue
+            yield f"event: {event}\ndata: ".encode() + written(data) + b"\n\n"
         await task
 
+    task = loop.run_in_executor(None, work)
     return StreamingResponse(events(), media_type="text/event-stream")
 
 
@@ -372,35 +411,40 @@ def _fault(error: Exception) -> dict[str, Any]:
     return problem(500, f"mnemic failed inside ({type(error).__name__}): run `mnemic doctor`; nothing was half-written")
 
 
-def _json(data: Any) -> bytes:
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=_odd).encode("utf-8", "replace")
-
-
-def _odd(data: Any) -> Any:
-    return sorted(data) if isinstance(data, (set, frozenset)) else list(data) if isinstance(data, tuple) else str(data)
-
-
-def _said(row: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    return Response(_json(row), row["status"], headers, TYPE)
-
-
 async def _missed(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     known = {404: "there is no such path: see /openapi.json", 405: "this path knows other methods: see Allow"}
-    return _said(problem(error.status_code, known.get(error.status_code, str(error.detail))), error.headers)
+    return said(problem(error.status_code, known.get(error.status_code, str(error.detail))), error.headers)
 
 
 async def _healthy(_: Request) -> Response:
-    return Response(_json({"ok": True}), media_type="application/json")
+    return Response(written({"ok": True}), media_type="application/json")
 
 
 def _ready(memory: Memory) -> Handler:
-    async def answer(_: Request) -> Response:
+    def look() -> str | None:
+        home = memory.settings.home
         try:
-            await run_in_threadpool(memory.ledger, limit=1)
+            memory.ledger(limit=1)
         except MnemicError as error:
-            return _said(problem(503, f"the home cannot be read ({type(error).__name__}): run `mnemic doctor`"))
-        return Response(_json({"ok": True}), media_type="application/json")
+            return f"the home cannot be read ({type(error).__name__})"
+        return None if os.access(home, os.W_OK) and os.access(home / "memory.db", os.W_OK) else "the home cannot be written"
+
+    async def answer(_: Request) -> Response:
+        why = await run_in_threadpool(look)
+        if why is not None:
+            return said(problem(503, f"{why}: run `mnemic doctor`"))
+        return Response(written({"ok": True}), media_type="application/json")
+
+    return answer
+
+
+def _metrics(observed: Observed) -> Handler:
+    async def answer(request: Request) -> Response:
+        access: Access = request.scope[ACCESS]
+        if lacking := access.grant.lacks(["admin"]):
+            return said(problem(403, lacks(access.grant, lacking)))
+        return Response(observed.text(), media_type=observing.TYPE)
 
     return answer
 
@@ -410,7 +454,7 @@ def _described() -> Handler:
 
     async def answer(_: Request) -> Response:
         if not body:
-            body.append(_json(document()))
+            body.append(written(document()))
         return Response(body[0], media_type="application/json")
 
     return answer

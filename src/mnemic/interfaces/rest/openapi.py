@@ -10,9 +10,13 @@ from mnemic.interfaces.rest.routes import ROUTES, Route
 from mnemic.interfaces.rest.shapes import Schema, schema
 
 ROOT = "/api/v1"
+IMPORTS = "/import/"
+"""What stands below takes a file as its body."""
 LIMIT = 50
 MOST = 1_000
 EVERYWHERE = (400, 401, 403, 404, 405, 409, 413, 415, 421, 422, 501, 502, 503, 507)
+TOKEN = "The text of the token file, or a token of `mnemic token add`; the scopes that it needs stand at each operation."
+NAMESPACE = {"$ref": "#/components/parameters/Namespace"}
 """What any operation may answer besides."""
 
 
@@ -25,6 +29,12 @@ def document() -> dict[str, Any]:
         paths[path] = {"get": {"operationId": path[1:], "summary": about, "security": [], "tags": ["service"], "responses": {
             "200": _answer("Yes.", {"type": "object"}), **_problems((403, 405, 421, 503)),
         }}}  # fmt: skip
+    paths["/metrics"] = {"get": {
+        "operationId": "metrics", "summary": "Counts and times of requests, for Prometheus.", "tags": ["service"],
+        "security": [{"token": ["admin"]}], "responses": {
+            "200": {"description": "Counts.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+            **_problems((400, 401, 403, 405, 421)),
+        }}}  # fmt: skip
     return {
         "openapi": "3.1.0",
         "info": {"title": "mnemic", "version": __version__, "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
@@ -32,7 +42,10 @@ def document() -> dict[str, Any]:
         "paths": paths,
         "security": [{"token": []}],
         "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": "The text of the token file."}},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer", "description": TOKEN}},
+            "parameters": {"Namespace": {
+                "name": "mnemic-namespace", "in": "header", "schema": {"type": "string", "minLength": 1, "maxLength": 200},
+                "description": "The namespace that is meant, percent-encoded; else the service's, or the token's only one."}},
             "schemas": {
                 "Problem": {"type": "object", "required": ["type", "title", "status", "detail"], "properties": {
                     "type": {"type": "string"}, "title": {"type": "string"}, "status": {"type": "integer"},
@@ -48,17 +61,22 @@ def document() -> dict[str, Any]:
 def _operation(route: Route) -> dict[str, Any]:
     given = route.arguments
     held = route.in_path
-    made: dict[str, Any] = {"operationId": route.name, "summary": route.about, "tags": [route.path.split("/")[1]]}
-    parameters = [
+    made: dict[str, Any] = {"operationId": route.name, "summary": route.about, "tags": [route.path.split("/")[1]],
+                            "security": [{"token": [*route.needs]}]}  # fmt: skip
+    parameters: list[dict[str, Any]] = [NAMESPACE]
+    parameters += [
         {"name": name, "in": "path", "required": True, "schema": _in_path(schema(given[name].hint, name))} for name in held
     ]
     rest = {name: one for name, one in given.items() if name not in held}
-    if route.method == "GET":
+    if route.queried:
         parameters += [
             {"name": name, "in": "query", "required": one.required, "schema": _plain(schema(one.hint, name))}
             for name, one in rest.items()
         ]  # fmt: skip
-    else:
+    if route.upload:
+        file = {"schema": {"type": "string", "contentEncoding": "binary"}}
+        made["requestBody"] = {"required": True, "content": {"application/octet-stream": file}}
+    elif not route.queried:
         made["requestBody"] = {"required": True, "content": {"application/json": {"schema": body(route)}}}
     if route.page:
         parameters += [
@@ -68,11 +86,12 @@ def _operation(route: Route) -> dict[str, Any]:
     if route.guards:
         parameters.append({"name": "If-Match", "in": "header", "schema": {"type": "string"},
                            "description": "The ETag that was read: 412 where the thing has changed since."})  # fmt: skip
-    if parameters:
-        made["parameters"] = parameters
+    made["parameters"] = parameters
     shape: Schema = {"$ref": "#/components/schemas/Page"} if route.page else {}
     done = _answer("Done.", shape)
-    if route.progresses:
+    if route.file:
+        done["content"] = {kind: {"schema": {"type": "string"}} for kind in ("application/zip", "application/jsonl")}
+    if route.long:
         done["content"]["text/event-stream"] = {"schema": {"type": "string"}}
         done["description"] = "Done; with Accept: text/event-stream, events `progress` and at the end `result` or `problem`."
     codes = (*EVERYWHERE, *((412,) if route.guards else ()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -29,7 +30,7 @@ STATUS: Mapping[type[MnemicError], int] = {
 ANSWERS: Mapping[int, str] = {
     400: "The request cannot be used; the detail says what to give instead.",
     401: "The token is missing or wrong.",
-    403: "A page of another origin asked.",
+    403: "The token is not good for this, or a page of another origin asked.",
     404: "Nothing stands there.",
     405: "The path knows other methods: see Allow.",
     409: "The state is not what the change was based on.",
@@ -55,3 +56,12 @@ def of_error(error: MnemicError) -> dict[str, Any]:
     """The document of what mnemic raised."""
     status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), 422)
     return problem(status, str(error), kind=type(error).__name__)
+
+
+def written(data: Any) -> bytes:
+    """Data as JSON in UTF-8; what JSON does not know is written as the nearest that it does."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=_odd).encode("utf-8", "replace")
+
+
+def _odd(data: Any) -> Any:
+    return sorted(data) if isinstance(data, (set, frozenset)) else list(data) if isinstance(data, tuple) else str(data)

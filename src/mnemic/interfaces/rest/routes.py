@@ -1,7 +1,7 @@
 """The one table of REST: each route names a method of `Memory`, whose signature says what it takes.
 
-From it come the handlers, OpenAPI, and the tests of what every route must refuse. What is not here names files of this
-machine (backup, restore, export) or is one conversation's own (window, which the proxy serves).
+From it come the handlers, OpenAPI, and the tests of what every route must refuse. What is not here is named, with its reason,
+in `ELSEWHERE`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from mnemic.interfaces.hooks.client import SECONDS
-from mnemic.interfaces.hooks.run import answer
 from mnemic.interfaces.mcp.server_memory import BOX as SERVER_MEMORY
+from mnemic.interfaces.rest.own import OWN
 from mnemic.interfaces.rest.shapes import Argument, Schema, arguments
 
 if TYPE_CHECKING:
+    from mnemic.interfaces.tokens import Scope
     from mnemic.memory import Memory
 
 Page = Literal["", "slice", "latest", "ledger"]
@@ -32,7 +33,7 @@ class Route:
     path: str
     """Below /api/v1."""
     target: str
-    """The method of `Memory`, or of a part of it: `facts.show`. Or of this module."""
+    """The method of `Memory`, or of a part of it: `facts.show`. Or of `own`."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Arguments that are always these."""
     page: Page = ""
@@ -42,6 +43,26 @@ class Route:
     """What is read to see whether the thing is still what If-Match says."""
     steady: bool = False
     """Whether its answer has an ETag that If-Match takes."""
+    scopes: tuple[Scope, ...] = ()
+    """What a token must be good for; read for a GET and write for all else, where nothing is said."""
+    wide: bool = False
+    """Whether it is about the whole home: then a token that is bound to namespaces is not good for it."""
+    long: bool = False
+    """Whether it takes long, and can be watched: what it tells of how far it is, and that it lives."""
+    file: bool = False
+    """Whether its answer is a file."""
+    upload: bool = False
+    """Whether its body is a file, the argument `file`; all others come in the query."""
+
+    @property
+    def needs(self) -> tuple[Scope, ...]:
+        """The scopes that a token needs for it."""
+        return self.scopes or (("read",) if self.method == "GET" else ("write",))
+
+    @property
+    def erases(self) -> tuple[str, ...]:
+        """The arguments that need the scope erase where they are true."""
+        return tuple(name for name in ("erase", "allow_erased") if name in self.arguments)
 
     def method_of(self, memory: Memory) -> Callable[..., Any]:
         """The one call of this route."""
@@ -51,7 +72,10 @@ class Route:
 
     def guard_of(self, memory: Memory) -> Callable[..., Any]:
         """The call that reads what If-Match is about."""
-        return _named(memory, self.guards)
+        if self.guards in OWN:
+            return lambda **given: OWN[self.guards](memory, **given)
+        found = _named(memory, self.guards)
+        return partial(found, touch=False) if self.guards == "show" else found
 
     @property
     def definition(self) -> Callable[..., Any]:
@@ -59,13 +83,13 @@ class Route:
         if self.target in OWN:
             return OWN[self.target]
         part, _, name = self.target.rpartition(".")
-        return getattr(_parts()[part], name)  # type: ignore[no-any-return]
+        return getattr(parts()[part], name)  # type: ignore[no-any-return]
 
     @property
     def arguments(self) -> dict[str, Argument]:
         """What a client may give, but for pages."""
-        paged = {"limit", "after", "before"} if self.page else set()
-        return arguments(self.definition, {*self.fixed, *paged})
+        left = {"limit", "after", "before"} if self.page else {"file"} if self.upload else set()
+        return arguments(self.definition, {*self.fixed, *left})
 
     @property
     def inner(self) -> dict[str, Schema]:
@@ -80,8 +104,14 @@ class Route:
 
     @property
     def progresses(self) -> bool:
-        """Whether it tells how far it is."""
-        return "progress" in inspect.signature(self.definition).parameters
+        """Whether its method tells how far it is."""
+        named = inspect.signature(self.definition).parameters
+        return "progress" in named or "options" in named
+
+    @property
+    def queried(self) -> bool:
+        """Whether its arguments come in the query."""
+        return self.method in ("GET", "DELETE") or self.upload
 
     @property
     def name(self) -> str:
@@ -102,12 +132,6 @@ def _named(memory: Memory, target: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def hook(memory: Memory, event: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """An event of a coding agent's session, as `mnemic hook` takes it from its standard input."""
-    return answer(memory, event, given) if event in SECONDS else {}
-
-
-OWN: Mapping[str, Callable[..., Any]] = {"hook": hook}
 NUMBERED: Mapping[str, tuple[str, ...]] = {
     "facts": ("approve", "confirm", "delete", "lock", "reject", "resolve", "unlock"),
     "concerns": ("approve", "delete", "reject", "status"),
@@ -120,34 +144,79 @@ GRAPH = ("create_entities", "create_relations", "add_observations", "delete_enti
 WIKI = ("search", "resolve", "toc", "section", "infobox", "links", "category")
 
 
+ELSEWHERE: Mapping[str, str] = {
+    "open": "how a home is opened", "close": "how it is closed", "within": "the header mnemic-namespace",
+    "examine": "for a home that does not open", "recover": "for a home that does not open",
+    "restore": "nobody else may have the home open, so not what serves it either: the command line",
+    "read_export": "POST /import/mnemic", "window": "POST /window/prepare and /window/observe: a window lives for one call",
+    "windows": "what a proxy holds open: `mnemic proxy`", "tending": "what serves does it", "watch": "what serves does it",
+    "wiki": "a part, as facts are: GET /wiki/…",
+    "diary.evidence": "inside a transaction", "diary.said": "inside a transaction", "diary.marks": "inside a transaction",
+    "diary.corroboration": "inside a transaction",
+    "diary.due": "`extraction_due` of GET /status", "facts.top": "GET /profile", "facts.count": "GET /status",
+    "concerns.top": "GET /profile", "concerns.intact": "GET /concerns", "concerns.matter": "inside a transaction",
+    "concerns.propose": "POST /extract",
+    "graph.take": "POST /import/server-memory",
+    "daily.note": "GET /daily", "daily.pages": "POST /session-start", "daily.days": "GET /dailies",
+    "daily.standing": "GET /dailies",
+    "daily.today": "GET /daily", "daily.told_of": "what forgetting asks", "daily.withdraw": "what forgetting does",
+    "state.read": "GET /state", "state.body": "GET /state", "state.origin": "GET /state",
+}  # fmt: skip
+"""Public methods that are no route, and why, or what does it instead."""
+INSIDE = frozenset({"vault"})
+"""Parts whose other methods are the door of other parts to the files, and no verbs of a user."""
+
+
 def _table() -> tuple[Route, ...]:
-    post, get = "POST", "GET"
-    plain = [Route(post, f"/{name.replace('_', '-')}", name) for name in (
-        "remember", "capture", "observe", "flush", "recall", "extract", "extract_auto", "session_start", "forget", "accept",
-        "touch", "tier", "decay", "rotate", "vacuum", "tend", "index", "reindex", "compress_dailies", "dream", "night", "fold",
+    post, get, put, delete = "POST", "GET", "PUT", "DELETE"
+    read: tuple[Scope, ...] = ("read",)
+    both: tuple[Scope, ...] = ("read", "write")
+    care: tuple[Scope, ...] = ("admin",)
+    writes = [Route(post, f"/{name.replace('_', '-')}", name) for name in (
+        "remember", "capture", "observe", "flush", "extract", "touch",
     )]  # fmt: skip
-    read = [Route(get, f"/{name.replace('_', '-')}", name) for name in (
-        "profile", "status", "stats", "doctor", "verify", "window_status", "schedule", "path_of", "fingerprint",
+    asks = [Route(post, f"/{name.replace('_', '-')}", name, scopes=read) for name in ("recall", "session_start")]
+    reads = [Route(get, f"/{name.replace('_', '-')}", name) for name in (
+        "profile", "status", "stats", "verify", "window_status", "schedule", "path_of", "fingerprint", "namespaces",
     )]  # fmt: skip
     # A caller from outside names no files of this machine.
-    read += [Route(get, f"/{name}", name, fixed={"files": ()}) for name in ("audit", "budget")]
+    reads += [Route(get, f"/{name}", name, fixed={"files": ()}) for name in ("audit", "budget")]
+    cares = [Route(post, f"/{name.replace('_', '-')}", name, scopes=care, long=True) for name in (
+        "decay", "rotate", "index", "compress_dailies", "dream", "night", "fold", "extract_auto",
+    )]  # fmt: skip
+    homes = [Route(post, f"/{name}", name, scopes=care, wide=True, long=True) for name in ("vacuum", "tend", "reindex")]
     acts = [
         Route(post, f"/{part}/{{number}}/{verb}", f"{part}.{verb}", guards=f"{part}.show")
         for part, verbs in NUMBERED.items() for verb in verbs
     ]  # fmt: skip
     cards = [
-        Route(post, f"/cards/{verb}", f"cards.{verb}", guards="cards.show")
-        for verb in ("set", "log", "link", "rename", "retire")
+        Route(post, f"/cards/{verb}", f"cards.{verb}", guards="cards.show") for verb in ("set", "log", "link", "rename", "retire")
+    ]
+    files = [
+        Route(post, "/backups", "backup", scopes=care, wide=True, long=True),
+        Route(get, "/backups", "backups", scopes=care, wide=True, page="slice"),
+        Route(get, "/backups/{name}", "backup_file", scopes=care, wide=True, file=True),
+        Route(delete, "/backups/{name}", "backup_delete", scopes=care, wide=True),
+        Route(post, "/exports", "export", scopes=read, long=True),
+        Route(post, "/exports/training", "export_training", scopes=read),
+        Route(get, "/exports", "exports", page="slice"),
+        Route(get, "/exports/{name}", "export_file", file=True),
+        Route(delete, "/exports/{name}", "export_delete"),
+        Route(post, "/import/{format}", "take", long=True, upload=True),
     ]
     return (
-        *plain, *read,
-        Route(get, "/page", "show", fixed={"touch": False}), Route(post, "/open", "show"),
+        *writes, *asks, *reads, *cares, *homes, *files,
+        Route(post, "/accept", "accept", scopes=care), Route(get, "/doctor", "doctor", scopes=care, wide=True),
+        Route(get, "/page", "show", fixed={"touch": False}, steady=True), Route(post, "/open", "show", scopes=read),
+        Route(post, "/forget", "forget", guards="show"), Route(post, "/tier", "tier", guards="show"),
         Route(get, "/tree", "tree", page="slice"),
-        Route(get, "/bookmarks/{name}", "bookmark"), Route("PUT", "/bookmarks/{name}", "set_bookmark", whole="place"),
+        Route(get, "/bookmarks/{name}", "bookmark", steady=True),
+        Route(put, "/bookmarks/{name}", "set_bookmark", whole="place", guards="bookmark"),
         Route(get, "/ledger", "ledger", page="ledger"), Route(get, "/ledger/{seq}", "ledger_entry"),
-        Route(post, "/ledger/{seq}/undo", "undo"),
+        Route(get, "/ledger-export", "ledger_export", page="slice"), Route(post, "/ledger/{seq}/undo", "undo"),
         Route(get, "/diary", "diary.list", page="latest"), Route(post, "/diary", "diary.add"),
-        Route(get, "/diary/{number}", "diary.show"), Route(post, "/diary/{number}/ack", "diary.ack"),
+        Route(get, "/diary/{number}", "diary.show", steady=True),
+        Route(post, "/diary/{number}/ack", "diary.ack", guards="diary.show"),
         Route(get, "/facts", "facts.list", page="slice"), Route(post, "/facts", "facts.add"),
         Route(get, "/facts/{number}", "facts.show", steady=True),
         Route("PATCH", "/facts/{number}", "facts.edit", guards="facts.show"),
@@ -155,26 +224,34 @@ def _table() -> tuple[Route, ...]:
         Route(get, "/experiences", "experiences.list", page="slice"), Route(post, "/experiences", "experiences.add"),
         Route(post, "/experiences/refine", "experiences.refine"), Route(post, "/experiences/ingest", "experiences.ingest"),
         Route(post, "/experiences/consolidate", "experiences.consolidate"),
-        Route(post, "/experiences/recall", "experiences.recall"),
+        Route(post, "/experiences/recall", "experiences.recall", scopes=read),
         Route(get, "/experiences/{number}", "experiences.show", steady=True), *acts,
-        Route(get, "/vault", "vault.status"), Route(post, "/vault/sync", "vault.sync"),
-        Route(post, "/vault/rebuild", "vault.rebuild"),
+        Route(get, "/vault", "vault.status"), Route(post, "/vault/sync", "vault.sync", long=True),
+        Route(post, "/vault/rebuild", "vault.rebuild", scopes=care, long=True),
         Route(get, "/cards", "cards.list", page="slice"), Route(post, "/cards", "cards.new"),
         Route(get, "/card", "cards.show", steady=True), Route(get, "/card/links", "cards.links"), *cards,
-        Route(get, "/state", "state.show", steady=True), Route("PUT", "/state", "state.write", guards="state.show"),
+        Route(get, "/state", "state.show", steady=True), Route(put, "/state", "state.write", guards="state.show"),
         Route(get, "/dailies", "daily.all", page="slice"), Route(get, "/daily", "daily.named"),
         Route(get, "/sessions/{name}", "session"),
         Route(get, "/dreams", "dreams", page="slice"), Route(get, "/dreams/{id}", "dream_show"),
-        Route(post, "/dream/work/next", "work_next"), Route(post, "/dream/work/{id}/submit", "work_submit"),
-        Route(post, "/window/work/next", "window_work_next"), Route(post, "/window/work/{id}/submit", "window_work_submit"),
+        Route(post, "/dream/work/next", "work_next", scopes=both), Route(post, "/dream/work/{id}/submit", "work_submit"),
+        Route(post, "/window/work/next", "window_work_next", scopes=both),
+        Route(post, "/window/work/{id}/submit", "window_work_submit"),
+        Route(post, "/window/prepare", "window_prepare", scopes=both), Route(post, "/window/observe", "window_observe"),
         Route(get, "/wiki", "wiki.list"), *(Route(get, f"/wiki/{name}", f"wiki.{name}") for name in WIKI),
-        Route(get, "/graph", "graph.read"), *(Route(post, f"/graph/{name.replace('_', '-')}", f"graph.{name}") for name in GRAPH),
-        Route(post, "/hooks/{event}", "hook", whole="given"),
+        Route(get, "/graph", "graph.read"),
+        *(Route(post, f"/graph/{name.replace('_', '-')}", f"graph.{name}", scopes=read if name in ("open", "search") else ())
+          for name in GRAPH),
+        Route(get, "/records", "records.below", page="slice"), Route(get, "/record", "records.get", steady=True),
+        Route(put, "/record", "records.put", guards="records.get"), Route(post, "/records/remove", "records.remove"),
+        Route(post, "/hooks/{event}", "hook", whole="given", scopes=both),
     )  # fmt: skip
 
 
-def _parts() -> dict[str, type]:
+def parts() -> dict[str, type]:
+    """The class of `Memory` and those of its parts, by the name that leads a target."""
     from mnemic.capture.graph import Graph
+    from mnemic.capture.records import Records
     from mnemic.knowledge.concerns import Concerns
     from mnemic.knowledge.diary import Diary
     from mnemic.knowledge.experiences import Experiences
@@ -184,7 +261,7 @@ def _parts() -> dict[str, type]:
     from mnemic.vault import Cards, Daily, State, Vault
 
     return {"": Memory, "diary": Diary, "facts": Facts, "concerns": Concerns, "experiences": Experiences, "graph": Graph,
-            "vault": Vault, "cards": Cards, "daily": Daily, "state": State, "wiki": Wiki}  # fmt: skip
+            "vault": Vault, "cards": Cards, "daily": Daily, "state": State, "wiki": Wiki, "records": Records}  # fmt: skip
 
 
 ROUTES = _table()

@@ -28,28 +28,32 @@ Wait = Callable[[threading.Event, float], bool]
 def serve(
     memory: Memory, *, host: str = "127.0.0.1", port: int = 0, token_file: Path | None = None, hosts: Iterable[str] = (),
     origins: Iterable[str] = (), ready: Callable[[str, Path], None] = lambda url, file: None,
+    line: Callable[[str], None] | None = None,
 ) -> None:  # fmt: skip
     """Serve until interrupted; `ready` is told the address and the token's file. Port 0 takes one that is free.
+
+    `line` takes a line of JSON for each request that was answered.
 
     Raises MissingExtra without the libraries, BadInput for an address or a token that cannot be.
     """
     try:
         from mnemic.interfaces.rest.app import application
+        from mnemic.interfaces.rest.observed import Observed
     except ImportError as error:
         raise MissingExtra(f"serving needs {error.name}, which is not installed: pip install 'mnemic[serve]'") from None
     file = token_file or memory.settings.home / service.TOKEN
     token = token_of(file)
     own = f"[{host}]" if ":" in host else host
-    with serving.bound(host, port) as line:
-        number = line.getsockname()[1]
-        mcp = _mcp(memory, (*LOOPBACK, own, *hosts), origins)
-        app = application(memory, token, hosts=(*hosts, host), origins=origins, mcp=mcp)
+    with serving.bound(host, port) as listening:
+        number = listening.getsockname()[1]
+        mcp = over_mcp(memory, (*LOOPBACK, own, *hosts), origins)
+        app = application(memory, token, hosts=(*hosts, host), origins=origins, mcp=mcp, observed=Observed(line))
         home = memory.settings.home
         unnamed = load({}, home=home).namespace
         note = service.noted(home, service.Note(host, number, token, memory.namespace, unnamed))
         with serving.server(app) as server, memory.tending(), memory.watch(), Mirroring(memory), note:
             ready(f"http://{own}:{number}", file)
-            server.run(sockets=[line])
+            server.run(sockets=[listening])
 
 
 def token_of(file: Path) -> str:
@@ -73,8 +77,8 @@ def token_of(file: Path) -> str:
     return token
 
 
-def _mcp(memory: Memory, hosts: Iterable[str], origins: Iterable[str]) -> Starlette | None:
-    """MCP over HTTP, where its SDK is installed."""
+def over_mcp(memory: Memory, hosts: Iterable[str], origins: Iterable[str]) -> Starlette | None:
+    """MCP over HTTP at /mcp, where its SDK is installed. By itself it asks for no token: the door does."""
     try:
         from mnemic.interfaces.mcp.server import app
     except ImportError:

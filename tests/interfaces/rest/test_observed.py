@@ -1,0 +1,79 @@
+"""Metrics, the log, health and readiness: they tell the truth, and nothing of what memory holds."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from mnemic.interfaces.rest.observed import Observed
+from tests.interfaces.mcp.clients import home
+from tests.interfaces.rest.clients import Client
+
+NOTE = "Ada prefers the window seat."
+
+
+def test_requests_are_counted_by_operation_and_status(tmp_path: Path) -> None:
+    ticks = iter(range(100))
+    with home(tmp_path) as memory:
+        client = Client(memory, observed=Observed(seconds=lambda: next(ticks) / 10))
+        client.post("/remember", text=NOTE)
+        client.ask("POST", "/api/v1/recall", headers={})
+        client.ask("GET", "/api/v1/page?path=/notes/secret")
+        text = client.ask("GET", "/metrics").text
+    assert 'mnemic_requests_total{method="POST",operation="post_remember",status="200"} 1\n' in text
+    assert 'mnemic_requests_total{method="POST",operation="refused",status="401"} 1\n' in text
+    assert 'mnemic_requests_total{method="GET",operation="get_page",status="404"} 1\n' in text
+    assert 'mnemic_request_seconds_bucket{operation="post_remember",le="0.25"} 1\n' in text
+    assert 'mnemic_request_seconds_bucket{operation="post_remember",le="0.025"} 0\n' in text
+    assert "mnemic_requests_running 1\n" in text and "secret" not in text and "window" not in text
+
+
+def test_metrics_are_for_whoever_looks_after_the_service(tmp_path: Path) -> None:
+    with home(tmp_path) as memory:
+        client = Client(memory)
+        assert client.ask("GET", "/metrics", headers={}).status_code == 401
+        assert client.ask("GET", "/metrics", headers=client.granted("read")).status_code == 403
+        found = client.ask("GET", "/metrics", headers=client.granted("admin"))
+        assert (found.status_code, found.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
+
+
+def test_a_line_of_the_log_tells_of_a_request_and_nothing_of_what_it_says(tmp_path: Path) -> None:
+    lines: list[str] = []
+    with home(tmp_path) as memory:
+        client = Client(memory, observed=Observed(lines.append))
+        client.post("/remember", text=NOTE, title="A secret")
+        client.ask("GET", "/api/v1/page?path=/notes/secret&x=secret", headers=client.granted("read"))
+        client.ask("SECRET", "/api/v1/secret")
+    rows = [json.loads(line) for line in lines]
+    assert [(row["operation"], row["status"], row["token"]) for row in rows] == [
+        ("post_remember", 200, "owner"), ("get_page", 400, "token 0"), ("refused", 404, "owner"),
+    ]  # fmt: skip
+    assert rows[0].keys() == {"event", "method", "operation", "status", "ms", "token"}
+    assert "secret" not in "".join(lines).lower() and "window" not in "".join(lines)
+
+
+def test_readiness_tells_of_a_home_that_is_gone_or_cannot_be_written(tmp_path: Path) -> None:
+    with home(tmp_path) as memory:
+        client = Client(memory)
+        memory.remember(NOTE)
+        assert client.ask("GET", "/readyz", headers={}).json() == {"ok": True}
+        file = tmp_path / "home" / "memory.db"
+        file.rename(file.with_suffix(".away"))
+        found = client.ask("GET", "/readyz", headers={})
+        assert (found.status_code, found.json()["detail"]) == (503, "the home cannot be read (StoreError): run `mnemic doctor`")
+        assert client.ask("GET", "/healthz", headers={}).json() == {"ok": True}
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_readiness_tells_of_a_home_that_cannot_be_written(tmp_path: Path) -> None:
+    with home(tmp_path) as memory:
+        client = Client(memory)
+        memory.remember(NOTE)
+        (tmp_path / "home").chmod(0o500)
+        try:
+            assert client.ask("GET", "/readyz", headers={}).status_code == 503
+        finally:
+            (tmp_path / "home").chmod(0o700)
