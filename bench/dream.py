@@ -1,12 +1,14 @@
 """What the dream makes of conversations, and what it costs: `python -m bench.dream`.
 
-    python -m bench.dream [--topicseg FOLDER] [--locomo FILE] [--turns N] [--rounds N] [--json]
+    python -m bench.dream [--topicseg FOLDER [--fit]] [--longmemeval FILE] [--locomo FILE] [--turns N] [--rounds N] [--json]
 
 With `--topicseg`: Pk (Beeferman et al. 1999) and WindowDiff (Pevzner and Hearst 2002) of the chunker on dialogues with known
 topics, beside TextTiling (Hearst 1997, blocks and depth scores over the same words), windows of the mean true length, and no
-cut at all. With `--locomo`: one home with all conversations of the file, the rules judge; how many articles, how much of
-what is asked about they hold, whether a cited turn says the sentence, what one session more changes, and whether a second
-dream changes nothing. `--turns` repeats the conversations under new names up to so many turns and measures time and memory.
+cut at all; for the half that the chunker's weights were fitted on and for the half that was held out. `--fit` fits them anew.
+With `--longmemeval`: the same for its sessions, five at a time as one conversation; nothing was fitted on them. With
+`--locomo`: one home with all conversations of the file, the rules judge; how many articles, how much of what is asked about
+they hold, whether a cited turn says the sentence, what one session more changes, and whether a second dream changes nothing.
+`--turns` repeats the conversations under new names up to so many turns and measures time and memory.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import resource
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import SequenceMatcher
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -25,12 +28,15 @@ from statistics import mean, pstdev
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from bench.locomo import CATEGORIES, evidence, turns
 from mnemic import Memory
 from mnemic.models.document import Turn
 from mnemic.settings import load
 from mnemic.synthesis import article
-from mnemic.synthesis.segment import segments
+from mnemic.synthesis.judges import CLIP
+from mnemic.synthesis.segment import segments, signs
 from mnemic.text.tokens import query_terms, terms
 
 SETS = ("dialseg_711", "tiage", "meeting_committee")
@@ -44,7 +50,13 @@ def main() -> None:
     options = _options().parse_args()
     report: dict[str, Any] = {}
     if options.topicseg:
-        report["chunker"] = chunker(options.topicseg)
+        halves = splits(options.topicseg)
+        if options.fit:
+            known = [dev for dev, _ in halves.values()]
+            report["fit"] = {"weights": fit(known), "told": {told: graded(known, told) for told in (0.05, 0.1, 0.15, 0.2, 0.3)}}
+        report["chunker"] = {name: {"fitted": compared(dev), "held_out": compared(rest)} for name, (dev, rest) in halves.items()}
+    if options.longmemeval:
+        report["sessions"] = compared(joined(json.loads(options.longmemeval.read_text("utf-8"))))
     if options.locomo and options.turns:
         report["scale"] = scale(json.loads(options.locomo.read_text("utf-8")), options.turns)
     if options.locomo and options.rounds:
@@ -57,6 +69,8 @@ def main() -> None:
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--topicseg", type=Path, help="folder with dialseg_711.json, tiage.json, meeting_committee.json")
+    parser.add_argument("--fit", action="store_true", help="also fit the chunker's weights on the development halves")
+    parser.add_argument("--longmemeval", type=Path, help="haystacks in the shape of longmemeval_s.json")
     parser.add_argument("--locomo", type=Path, help="a file in the shape of locomo10.json")
     parser.add_argument("--turns", type=int, default=0, help="also dream so many turns at once")
     parser.add_argument("--rounds", type=int, default=20, help="dreams over nothing new")
@@ -67,25 +81,73 @@ def _options() -> argparse.ArgumentParser:
 # the chunker
 
 
-def chunker(folder: Path) -> dict[str, Any]:
-    """Pk and WindowDiff by data set and method; lower is better."""
-    found: dict[str, Any] = {}
+def graded(sets: Sequence[Sequence[Talk]], told: float) -> float:
+    """Mean of Pk and WindowDiff over the sets, with words of this weight."""
+    rows = [measured(talks, partial(segments, told=told)) for talks in sets]
+    return round(mean(row[name] for row in rows for name in ("pk", "windowdiff")), 4)
+
+
+Talk = tuple[list[str], list[int]]
+"""What was said, and how many turns each true segment has."""
+
+
+def splits(folder: Path) -> dict[str, tuple[list[Talk], list[Talk]]]:
+    """Each set's development half and what is held out: TIAGE as its authors split it, else every second document."""
+    found: dict[str, tuple[list[Talk], list[Talk]]] = {}
     for name in SETS:
-        rows = json.loads((folder / f"{name}.json").read_text("utf-8"))
-        talks = [(row["utterances"], row["segments"]) for row in rows if sum(row["segments"]) == len(row["utterances"])]
-        talks = [talk for talk in talks if len(talk[0]) > _half(talk[1])]
-        size = round(mean(length for _, lengths in talks for length in lengths))
-        methods: dict[str, Cut] = {
-            "mnemic": segments,
-            "texttiling": texttiling,
-            "windows": partial(windows, size=size),
-            "none": lambda said: [len(said)],
-        }
-        found[name] = {"dialogues": len(talks), **{method: measured(talks, cut) for method, cut in methods.items()}}
+        rows = [row for row in json.loads((folder / f"{name}.json").read_text("utf-8"))
+                if sum(row["segments"]) == len(row["utterances"]) > _half(row["segments"])]  # fmt: skip
+        authors = name == "tiage"
+        dev = [row for place, row in enumerate(rows) if (row["set"] == "train" if authors else place % 2 == 0)]
+        rest = [row for place, row in enumerate(rows) if (row["set"] != "train" if authors else place % 2)]
+        found[name] = _talks(dev), _talks(rest)
     return found
 
 
-def measured(talks: Sequence[tuple[list[str], list[int]]], cut: Cut) -> dict[str, float]:
+def _talks(rows: Sequence[dict[str, Any]]) -> list[Talk]:
+    return [([text[:CLIP] for text in row["utterances"]], row["segments"]) for row in rows]
+
+
+def joined(haystacks: Sequence[dict[str, Any]], sessions: int = 5) -> list[Talk]:
+    """So many sessions after each other as one conversation, whose topics change where a session ends."""
+    found: list[Talk] = []
+    for row in haystacks:
+        said = [[turn["content"][:CLIP] for turn in one] for one in row["haystack_sessions"] if one]
+        parts = [said[at : at + sessions] for at in range(0, len(said), sessions)]
+        found += [([text for one in part for text in one], [len(one) for one in part]) for part in parts if len(part) > 1]
+    return found
+
+
+def compared(talks: Sequence[Talk]) -> dict[str, Any]:
+    """Pk and WindowDiff by method; lower is better."""
+    size = round(mean(length for _, lengths in talks for length in lengths))
+    methods: dict[str, Cut] = {
+        "mnemic": segments,
+        "texttiling": texttiling,
+        "windows": partial(windows, size=size),
+        "none": lambda said: [len(said)],
+    }
+    return {"dialogues": len(talks), **{method: measured(talks, cut) for method, cut in methods.items()}}
+
+
+def fit(sets: Sequence[Sequence[Talk]], rounds: int = 30) -> list[float]:
+    """Weights of the signs of a cut: logistic regression by Newton's method, ridge 1, each set worth 3,000 turns."""
+    parts = []
+    for talks in sets:
+        rows = [row for said, _ in talks for row in signs(said, [query_terms(turn) for turn in said])]
+        cuts = [float(a != b) for _, lengths in talks for a, b in pairwise(_labels(lengths))]
+        parts.append((np.array(rows), np.array(cuts), np.full(len(rows), 3000 / len(rows))))
+    x, y, worth = (np.concatenate(column) for column in zip(*parts, strict=True))
+    weights = np.zeros(x.shape[1])
+    for _ in range(rounds):
+        chance = 1 / (1 + np.exp(-x @ weights))
+        slope = x.T @ (worth * (chance - y)) + weights
+        bend = (x * (worth * chance * (1 - chance))[:, None]).T @ x + np.eye(len(weights))
+        weights -= np.linalg.solve(bend, slope)
+    return [round(float(weight), 2) for weight in weights]
+
+
+def measured(talks: Sequence[Talk], cut: Cut) -> dict[str, float]:
     """Mean Pk and WindowDiff of a method."""
     pairs = [(lengths, cut(said)) for said, lengths in talks]
     return {"pk": round(mean(pk(true, found) for true, found in pairs), 3),
@@ -197,7 +259,8 @@ def wiki(rows: Sequence[dict[str, Any]], rounds: int) -> dict[str, Any]:
             **precision(memory, pages), "turns_cited": round(len(held) / len(ids), 3),
             "gold_evidence_covered": round(len(gold & held) / len(gold), 3), "gold_evidence": len(gold),
             "fixed_point_rounds": sum(row["id"] is None for row in again), "rounds": rounds,
-            "seconds_per_1000_turns": round(1000 * seconds / len(ids), 2), "calls_per_1000_turns": report["spent"]["calls"],
+            "seconds_per_1000_turns": round(1000 * seconds / len(ids), 2),
+            "calls_per_1000_turns": round(1000 * report["spent"]["calls"] / len(ids), 2),
             "resolvable": sum(_opens(memory, path) for path in cited) / len(cited), "rejected": report["articles"]["rejected"],
         }  # fmt: skip
 
@@ -265,7 +328,8 @@ def _opens(memory: Memory, path: str) -> bool:
 
 def growth(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """One conversation, session by session: what each dream changes of articles that stood before it."""
-    changed, kept, made, routed = list[int](), list[float](), list[int](), list[float]()
+    grown, changed = list[int](), list[int]()
+    kept, made, routed = list[float](), list[int](), list[float]()
     with home() as memory:
         for name, said, _ in sessions(rows[:1]):
             before = articles(memory)
@@ -280,10 +344,25 @@ def growth(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 now = {row.anchor: after[page][row.start : row.end] for row in article.body_sections(after[page])}
                 same = sum(now.get(anchor) == body for anchor, body in was.items())
                 kept.append(same / len(was) if was else 1.0)
-                changed.append(len(after[page].encode()) - len(text.encode()))
+                grown.append(len(after[page].encode()) - len(text.encode()))
+                changed.append(bytes_changed(text, after[page]))
                 routed.append(len(was))
     return {"sessions": len(made), "created": sum(made), "updates": len(changed), "bytes_per_update": round(mean(changed)),
+            "bytes_grown_per_update": round(mean(grown)),
             "sections_untouched": round(mean(kept), 3), "sections_per_updated_article": round(mean(routed), 2)}  # fmt: skip
+
+
+def bytes_changed(before: str, after: str) -> int:
+    """Bytes put in and bytes taken out; a line that grew counts with what was put into it."""
+    a, b = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    total = 0
+    for kind, a0, a1, b0, b1 in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if kind != "equal":
+            old, new = "".join(a[a0:a1]), "".join(b[b0:b1])
+            same = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+            kept = sum(len(old[at.a : at.a + at.size].encode()) for at in same)
+            total += len(old.encode()) + len(new.encode()) - 2 * kept
+    return total
 
 
 def scale(rows: Sequence[dict[str, Any]], least: int) -> dict[str, Any]:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.dream import pk, texttiling, windowdiff, windows
+from bench.dream import bytes_changed, fit, joined, pk, texttiling, windowdiff, windows
 from mnemic.synthesis.segment import LONGEST, segments
 
 WEATHER = [
@@ -65,3 +69,38 @@ def test_measures_are_nought_for_the_truth_and_count_what_is_missed() -> None:
 def test_baselines_cover_every_turn() -> None:
     assert windows(["a"] * 7, 3) == [3, 3, 1]
     assert sum(texttiling(WEATHER + TRAIN)) == 8
+
+
+def test_by_the_way_begins_a_topic_and_what_points_back_does_not() -> None:
+    said = ["I feed the sourdough starter every day", "the starter is forty years old", "", "Pixel sleeps by the oven"]
+    assert segments([*said[:2], "by the way, I adopted a greyhound named Pixel", said[3]])[0] == 2
+    assert segments([*said[:2], "it smells of rye", "it bubbles"]) == [4]
+
+
+def test_chinese_cues_need_no_space_after_them() -> None:
+    said = ["我今天烤了面包", "面包很好吃", "对了我想买火车票", "火车票要两张"]
+    assert segments(said) == [2, 2]
+
+
+def test_the_order_of_words_in_memory_decides_nothing() -> None:
+    script = "from mnemic.synthesis.segment import segments; print(segments(%r))" % (WEATHER + TRAIN)
+    told = {subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True,
+                           env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}).stdout
+            for seed in ("1", "2")}  # fmt: skip
+    assert told == {"[4, 4]\n"}
+
+
+def test_a_sign_that_goes_with_cuts_gets_a_weight_above_nought() -> None:
+    weights = fit([[(WEATHER + ["by the way, " + TRAIN[0], *TRAIN[1:]], [4, 4])]])
+    assert len(weights) == 9 and weights[3] > 0 > weights[0]
+
+
+def test_sessions_are_joined_five_at_a_time_and_end_where_they_ended() -> None:
+    sessions = [[{"content": f"{place}"}] * 2 for place in range(6)]
+    assert [lengths for _, lengths in joined([{"haystack_sessions": [*sessions, sessions[0]]}])] == [[2] * 5, [2, 2]]
+
+
+def test_what_an_update_changed_is_what_was_put_in_and_taken_out() -> None:
+    assert bytes_changed("a\nbé c\n", "a\nbé c and d\n") == len(" and d")
+    assert bytes_changed("a\nb\n", "a\nb\n") == 0
+    assert bytes_changed("é\n", "") == 3

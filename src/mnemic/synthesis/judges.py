@@ -18,7 +18,7 @@ from mnemic.synthesis.article import words
 from mnemic.synthesis.compose import Sentence, sentence_of
 from mnemic.synthesis.segment import segments
 from mnemic.synthesis.statement import Said, Statement
-from mnemic.synthesis.subjects import MOST, Mention, key_of, mentions
+from mnemic.synthesis.subjects import Mention, key_of, mentions
 from mnemic.text import frame as frames
 from mnemic.text.tokens import terms
 
@@ -27,6 +27,8 @@ SUPPORT = 0.75
 SENTENCE_CHARS = 600
 ITEMS = 400
 """Items of one answer; more is no answer."""
+NAMED = 8
+"""Subjects that it may name of one chunk."""
 CLIP = 1_400
 """Characters of a turn that a question shows."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -149,7 +151,7 @@ def _mentions(turns: Sequence[Said], answer: Mapping[str, Any]) -> list[Mention]
             found.setdefault(key, Mention(key, plain, "thing" if plain[0].isupper() else "topic", said))
     if names and not found:
         raise ModelError("subjects: none of these names stands in what was shown")
-    return list(found.values())[:MOST]
+    return list(found.values())[:NAMED]
 
 
 def checked(answer: Any, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
@@ -229,7 +231,7 @@ KEEP: Mapping[str, Any] = {
 }  # fmt: skip
 NAMES: Mapping[str, Any] = {
     "type": "object", "required": ["subjects"], "additionalProperties": False,
-    "properties": {"subjects": {"type": "array", "maxItems": MOST, "items": {"type": "string"}}},
+    "properties": {"subjects": {"type": "array", "maxItems": NAMED, "items": {"type": "string"}}},
 }  # fmt: skip
 SENTENCES: Mapping[str, Any] = {
     "type": "object", "required": ["sentences"], "additionalProperties": False,

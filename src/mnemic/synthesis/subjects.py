@@ -15,7 +15,7 @@ from mnemic.synthesis.words import BEFORE_NOUN, GENERIC, NOT_BEFORE_NOUN
 from mnemic.text.tokens import terms
 
 MOST = 8
-"""Subjects of one chunk, people not counted."""
+"""Subjects of a turn in a chunk, people not counted: a long text names more than anybody is told of it."""
 _ASIDE = re.compile(r"\[[^\]\n]*\]")
 """What a program added to a message, such as the description of a picture."""
 _WORD = re.compile(r"[A-Za-z\u00c0-\u024f][\w\u00c0-\u024f&+'-]*|\d+|[^\w\s]")
@@ -71,7 +71,7 @@ def mentions(turns: Sequence[str], people: Collection[str]) -> list[Mention]:
         and not (key in inside and key not in proper)
         and (key in proper or others[key] <= 0.5 * sum(forms[key].values()) + 0.5)
     ]
-    return sorted(found, key=lambda one: (-one.turns, one.kind, one.key))[:MOST]
+    return sorted(found, key=lambda one: (-one.turns, one.kind, one.key))[: MOST * len(turns)]
 
 
 def heads(key: str, sentences: Iterable[str]) -> tuple[int, int]:
