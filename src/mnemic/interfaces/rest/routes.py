@@ -123,7 +123,7 @@ def _table() -> tuple[Route, ...]:
     post, get = "POST", "GET"
     plain = [Route(post, f"/{name.replace('_', '-')}", name) for name in (
         "remember", "capture", "observe", "flush", "recall", "extract", "extract_auto", "session_start", "forget", "accept",
-        "touch", "tier", "decay", "rotate", "vacuum", "tend", "index", "reindex", "compress_dailies", "dream", "night", "fold",
+        "touch", "tier", "decay", "rotate", "vacuum", "tend", "index", "reindex", "compress_dailies", "dream", "fold",
     )]  # fmt: skip
     read = [Route(get, f"/{name.replace('_', '-')}", name) for name in (
         "profile", "status", "stats", "doctor", "verify", "window_status", "schedule", "path_of", "fingerprint",
