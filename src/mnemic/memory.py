@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +26,7 @@ from zipfile import ZipFile
 
 from mnemic import failures
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
+from mnemic.capture.folding import Folding
 from mnemic.capture.forget import Forgetting
 from mnemic.capture.graph import Graph
 from mnemic.capture.records import Records
@@ -37,7 +39,7 @@ from mnemic.knowledge.erasure import Erasure, is_record
 from mnemic.knowledge.experiences import Experiences
 from mnemic.knowledge.extract import Extractor
 from mnemic.knowledge.facts import Facts
-from mnemic.knowledge.origin import RANK, actor, must_be_human
+from mnemic.knowledge.origin import actor, must_be_human
 from mnemic.knowledge.placing import Placing
 from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
@@ -52,6 +54,7 @@ from mnemic.llm.base import Judge
 from mnemic.models.answer import Answer, Budget, Scope
 from mnemic.models.document import SHELVES, Document, Turn
 from mnemic.models.event import Change, Draft, Head, Origin, Verdict
+from mnemic.models.night import STAGES, Chore, Done
 from mnemic.models.receipt import CaptureReport, Forgotten, Receipt
 from mnemic.models.semantic import Profile
 from mnemic.recall import Recall
@@ -62,9 +65,11 @@ from mnemic.text.clean import encodable
 from mnemic.text.mention import names, paths
 from mnemic.text.tree import slug
 from mnemic.vault import BARE, GONE, Audit, Cards, Compression, Daily, Page, State, Vault, Watch, archive, totals
+from mnemic.vault.audit import Violation
 from mnemic.vault.fading import mark
 from mnemic.vault.files import file_name
 from mnemic.vault.links import key_of
+from mnemic.vault.moc import placed
 
 if TYPE_CHECKING:
     from mnemic.capture.portable import Portable
@@ -75,14 +80,13 @@ if TYPE_CHECKING:
     from mnemic.context.summaries import Pyramid
     from mnemic.context.window import Summarise
     from mnemic.context.windows import Windows
+    from mnemic.llm import Budgeted
     from mnemic.synthesis import Dream, Orders, Wiki
     from mnemic.synthesis import Judge as DreamJudge
     from mnemic.vault.state import Measure
     from mnemic.vault.travel import Travel
 
 FRAME_CHARS = 9_000
-FOLDED = "it says the same as"
-"""Why a note is hidden that was folded into another."""
 T = TypeVar("T")
 
 
@@ -416,11 +420,14 @@ class Memory:
 
         Raises BadInput if none is configured, ModelError if it does not answer usably or its budget is spent.
         """
-        from mnemic.knowledge import auto
         from mnemic.llm import Budgeted, open_judge
 
         llm = self.settings.llm
-        judge = Budgeted(self._judge or open_judge(llm), llm.calls, llm.tokens)
+        return self._extracted(Budgeted(self._judge or open_judge(llm), llm.calls, llm.tokens), context)
+
+    def _extracted(self, judge: Budgeted, context: str = "") -> dict[str, Any]:
+        from mnemic.knowledge import auto
+
         return auto.extract(self._extractor, self.diary, self.facts, self.concerns, judge, self.ids.token(8), context)
 
     def profile(
@@ -527,9 +534,9 @@ class Memory:
 
     def dream(
         self, *, stages: Sequence[str] = (), judge: str = "rules", dry_run: bool = False, since: datetime | None = None,
-        max_calls: int | None = None, max_tokens: int | None = None, progress: Callable[[str], None] | None = None,
+        max_calls: int | None = None, max_tokens: int | None = None, progress: Callable[[str], None] = lambda name: None,
     ) -> dict[str, Any]:  # fmt: skip
-        """Make articles of what was said since the last dream; the report, with an id that `undo` takes.
+        """All that is due at night, in order, or only these stages; the report, with an id that `undo` takes.
 
         `judge` is rules, endpoint or agent. Raises BadInput, and Conflict where a page was edited meanwhile.
         """
@@ -537,81 +544,74 @@ class Memory:
             raise BadInput(f"judge {judge!r} is unknown: use rules, endpoint or agent")
         if not dry_run:
             self.vault.sync()
-        chosen, spent = self._dream_judge(judge, max_calls, max_tokens)
+        budget = self._dream_budget(max_calls, max_tokens) if judge == "endpoint" else None
         moment = None if since is None else to_ms(since)
-        return self._dreams().run(chosen, stages=stages, dry_run=dry_run, since=moment, spent=spent, progress=progress)
+        return self._dreams().run(
+            self._dream_judge(judge, budget), stages=stages, dry_run=dry_run, since=moment, spent=partial(self._spent, budget),
+            progress=progress, chores=self._chores(budget, stages),
+        )  # fmt: skip
 
-    def night(self, *, judge: str = "rules", **options: Any) -> dict[str, Any]:
-        """All that is due, in order: decay, rotation, folding, facts (where a language model judges), the dream, the audit.
+    def _chores(self, budget: Budgeted | None, stages: Sequence[str]) -> dict[str, Chore]:
+        """What other parts of memory do in a night, by the stage's name; what is switched off only where it is asked for."""
+        chores: dict[str, Chore] = {
+            "dedupe": self._dedupe, "edges": self._rebuild_edges, "pyramid": self._settle_pyramid,
+            "audit": self._find_faults,
+        }  # fmt: skip
+        if self.settings.decay.timer or "decay" in stages:
+            chores["decay"] = self._note_decay
+        if self.settings.rotate.timer or "rotate" in stages:
+            chores["rotate"] = self._move_shelves
+        if budget is not None:
+            chores["facts"] = partial(self._draw_facts, budget)
+        return chores
 
-        What came before the dream stands before its stages in the report. Takes what `dream` takes.
-        """
-        before: list[dict[str, Any]] = []
-        if not options.get("dry_run"):
-            done = self._tended(starting=False, dreaming=False)
-            for name in ("decay", "rotate") if done["ran"] else ():
-                found = done[name].get(self.namespace, {})
-                moved = sum(count for tier, count in found.items() if name == "rotate" or tier != "active")
-                before.append({"name": name, "in": sum(found.values()), "out": moved, "rejected": 0, "seconds": 0.0})
-            folding = self.fold()
-            before.append(
-                {"name": "dedupe", "in": folding["notes"], "out": len(folding["folded"]), "rejected": 0, "seconds": 0.0}
-            )
-            if judge == "endpoint":
-                before.append(self._nightly_facts())
-        report = self.dream(judge=judge, **options)
-        after: list[dict[str, Any]] = []
-        if not options.get("dry_run"):
-            found = self.audit()["violations"]
-            after.append({"name": "audit", "in": len(self.vault.known()), "out": len(found), "rejected": 0, "seconds": 0.0})
-        return {**report, "stages": [*before, *report["stages"], *after]}
+    def _note_decay(self, dry_run: bool) -> Done:
+        found = self.decay(dry_run=dry_run)
+        return Done(found["documents"], len(found["moved"]))
 
-    def _nightly_facts(self) -> dict[str, Any]:
-        row = {"name": "facts", "in": 0, "out": 0, "rejected": 0, "seconds": 0.0}
-        try:
-            done = self.extract_auto()
-        except MnemicError:
-            return {**row, "rejected": 1}
-        return {**row, "in": done["applied"] + done["rejected"], "out": done["applied"], "rejected": done["rejected"]}
+    def _move_shelves(self, dry_run: bool) -> Done:
+        moved = sum(self._rotate(dry_run)["moved"].values())
+        return Done(moved, moved)
+
+    def _dedupe(self, dry_run: bool) -> Done:
+        folding = Folding(self._store, self._forgetting, self.namespace)
+        notes, folds = folding.due()
+        return Done(notes, len(folds), drafts=tuple(map(folding.draft, folds)))
+
+    def _rebuild_edges(self, dry_run: bool) -> Done:
+        if dry_run:
+            return Done(self._indexer.edges(self.namespace).due())
+        failed = self._indexer.drain(self.namespace).failed
+        done = self._indexer.edges(self.namespace).rebuild()
+        return Done(done.nodes, done.edges, failed)
+
+    def _settle_pyramid(self, dry_run: bool) -> Done:
+        from mnemic.context import budget
+
+        drafts = self._pyramid("remove").due(budget())
+        return Done(self._store.count(self.namespace, "summaries", {"tier": "active"}), sum(len(d.changes) for d in drafts),
+                    drafts=tuple(drafts))  # fmt: skip
+
+    def _draw_facts(self, budget: Budgeted, dry_run: bool) -> Done:
+        if dry_run:
+            return Done(len(self.diary.list(pending=True, limit=1_000)))
+        done = self._extracted(budget)
+        parts = () if done["seq"] is None else (done["seq"],)
+        return Done(done["applied"] + done["rejected"], done["applied"], done["rejected"], parts=parts)
+
+    def _find_faults(self, dry_run: bool) -> Done:
+        found = self.audit()
+        return Done(found["checked"]["files"], len(found["violations"]), findings=tuple(found["violations"]))
 
     def fold(self, *, dry_run: bool = False) -> dict[str, Any]:
         """Hide notes that say just what an older one says: `{"notes", "folded": [{"path", "into", "seq"}]}`; `undo SEQ` unfolds.
 
         Only within a context, and never one of a higher origin. What was unfolded once is not folded again.
         """
-        from mnemic.synthesis.fold import signature
-
-        ns, after, count = self.namespace, 0, 0
-        forgotten = self._store.forgotten(ns)
-        seen: dict[tuple[bytes, str], Document] = {}
-        folded: list[dict[str, Any]] = []
-        while batch := self._store.documents(ns, kind="note", after=after, limit=500):
-            after = batch[-1].id
-            for document in batch:
-                if document.text_id is None or hidden_by(document.path, forgotten) is not None:
-                    continue
-                count += 1
-                body = self._store.text(ns, document.text_id, document.shelf)
-                mark = signature(body) if body is not None else None
-                if mark is None:
-                    continue
-                first = seen.setdefault((mark, document.context), document)
-                if first is document or RANK[document.origin] > RANK[first.origin]:  # type: ignore[index]
-                    continue
-                if not self._unfolded(document):
-                    folded.append({"path": document.path, "into": first.path, "seq": None})
-        for row in () if dry_run else folded:
-            reason = f"{FOLDED} {row['into']}"
-            row["seq"] = self._forgetting.forget(ns, row["path"], reason=reason, actor="system", origin="agent").seq
-        return {"notes": count, "folded": folded, "dry_run": dry_run}
-
-    def _unfolded(self, document: Document) -> bool:
-        """Whether a note was folded before, and taken back."""
-        events = self._store.events(self.namespace, object=f"document:{document.id}", limit=1_000)
-        return any(
-            event.op == "forget" and event.payload is not None and str(unpacked(event.payload)["reason"]).startswith(FOLDED)
-            for event in events
-        )
+        folding = Folding(self._store, self._forgetting, self.namespace)
+        notes, folds = folding.due()
+        rows = [{"path": fold.path, "into": fold.into, "seq": None if dry_run else folding.hide(fold)} for fold in folds]
+        return {"notes": notes, "folded": rows, "dry_run": dry_run}
 
     def schedule(self, at: str = "03:00", *, cron: bool = False) -> dict[str, Any]:
         """A systemd service and timer, or a cron line, that dreams every night at `at` (HH:MM). Raises BadInput."""
@@ -662,29 +662,32 @@ class Memory:
 
         return Orders(self.vault.together.folder, self.clock, self.ids)
 
-    def _dream_judge(
-        self, name: str, max_calls: int | None, max_tokens: int | None
-    ) -> tuple[DreamJudge, Callable[[], dict[str, Any]]]:
-        from mnemic.llm import Budgeted, open_judge
+    def _dream_judge(self, name: str, budget: Budgeted | None) -> DreamJudge:
         from mnemic.synthesis import Asked, Rules
 
+        if budget is not None:
+            return Asked("endpoint", budget.ask, lambda: self.ids.token(8))
         if name == "rules":
-            return Rules(), dict
-        if name == "agent":
-            orders = self._orders()
-            mark = orders.nonce()
-            return Asked("agent", orders.ask, lambda: mark, orders.refuse), dict
+            return Rules()
+        orders = self._orders()
+        mark = orders.nonce()
+        return Asked("agent", orders.ask, lambda: mark, orders.refuse)
+
+    def _dream_budget(self, max_calls: int | None, max_tokens: int | None) -> Budgeted:
+        """What one dream may ask the language model, its extraction of facts included."""
+        from mnemic.llm import Budgeted, open_judge
+
         llm = self.settings.llm
         tokens = llm.dream_tokens if max_tokens is None else max_tokens
         if llm.dream_money and llm.price:
             tokens = min(tokens, int(llm.dream_money / llm.price * 1_000_000))
-        budget = Budgeted(self._judge or open_judge(llm), llm.dream_calls if max_calls is None else max_calls, tokens)
+        return Budgeted(self._judge or open_judge(llm), llm.dream_calls if max_calls is None else max_calls, tokens)
 
-        def spent() -> dict[str, Any]:
-            cost = round(budget.spent / 1_000_000 * llm.price, 6)
-            return {"calls": budget.asked, "tokens": budget.spent, "money": cost, "model": budget.judge.identity}
-
-        return Asked("endpoint", budget.ask, lambda: self.ids.token(8)), spent
+    def _spent(self, budget: Budgeted | None) -> dict[str, Any]:
+        if budget is None:
+            return {}
+        cost = round(budget.spent / 1_000_000 * self.settings.llm.price, 6)
+        return {"calls": budget.asked, "tokens": budget.spent, "money": cost, "model": budget.judge.identity}
 
     def _recover(self) -> None:
         with self.vault.alone(wait=False) as tick:
@@ -775,7 +778,12 @@ class Memory:
 
     def audit(self, files: Sequence[str | Path] = ()) -> dict[str, Any]:
         """What a vault should not have: `{"ok", "violations": [{"rule", "path", "message", "value", "limit"}], "checked"}`."""
-        return Audit(self.vault, self._store, self.clock, self.namespace).audit(self._loaded(files))
+        from mnemic.synthesis import faults
+
+        found = Audit(self.vault, self._store, self.clock, self.namespace).audit(self._loaded(files))
+        wrong = [Violation("article", path, problem).json() for path, problem in
+                 faults(self._store, self.namespace, _VaultPages(self.vault).read())]  # fmt: skip
+        return {**found, "ok": found["ok"] and not wrong, "violations": [*found["violations"], *wrong]}
 
     def _loaded(self, files: Sequence[str | Path]) -> list[Measure]:
         from mnemic.vault.state import STATE_BYTES, measure
@@ -839,7 +847,7 @@ class Memory:
         moved = {path: now.get(place, "") for path, place in spoken.items() if now.get(place) != path}
         try:
             self.vault.sync()
-            report = self._dreams().run(self._dream_judge("rules", None, None)[0], stages=("ingest",), moved=moved)
+            report = self._dreams().run(self._dream_judge("rules", None), stages=("ingest", "maps"), moved=moved)
         except MnemicError as error:
             return (f"articles that quote it: they could not be changed now ({error}); run `mnemic dream`",)
         if report["id"] is None:
@@ -1114,11 +1122,8 @@ class Memory:
 
         For a timer, and for a server some time after its start (`starting`). Does not run by itself.
         """
-        return self._tended(starting, self.settings.dream.timer)
-
-    def _tended(self, starting: bool, dreaming: bool) -> dict[str, Any]:
         rotate, now = self.settings.rotate, to_ms(self.clock.now())
-        turning = rotate.at_start if starting else rotate.timer
+        turning, dreaming = rotate.at_start if starting else rotate.timer, self.settings.dream.timer
         if not turning and not self.settings.decay.timer and not dreaming:
             return {"ran": False, "reason": "all are switched off"}
         if not self._store.take_lease("tend", self.ids.token(8), now, now + rotate.every_hours * 3_600_000):
@@ -1130,14 +1135,18 @@ class Memory:
                 found["decay"][name] = space.decay()["tiers"]
             if turning:
                 found["rotate"][name] = space._rotate()["moved"]
-        for name in self._store.namespaces() if dreaming else ():
-            space = self if name == self.namespace else self.within(name)
-            try:
-                found["dream"][name] = space.dream(judge=self.settings.dream.judge)["articles"]
-            except MnemicError as error:  # a page that somebody edits just now, a judge that is away: the next time comes
-                self._note_failure(error)
-                found["dream"][name] = {"failed": str(error)}
+            if dreaming:
+                found["dream"][name] = self._tended(space)
         return found
+
+    def _tended(self, space: Memory) -> dict[str, Any]:
+        """The dream of a timer: decay and rotation were done."""
+        rest = [name for name in STAGES if name not in ("decay", "rotate")]
+        try:
+            return dict(space.dream(judge=self.settings.dream.judge, stages=rest)["articles"])
+        except MnemicError as error:  # a page that somebody edits just now, a judge that is away: the next time comes
+            self._note_failure(error)
+            return {"failed": str(error)}
 
     def tending(self, **parts: Any) -> Tending:
         """The delayed start task and the timer, for what serves: `with memory.tending(): …`. Each can be switched off."""
@@ -1339,15 +1348,20 @@ class _VaultPages:
         self.written = vault.together.written
 
     def read(self) -> dict[str, str]:
+        from mnemic.synthesis import CHANGELOG, MAP
+
         found: dict[str, str] = {}
         for row in self._vault.known():
-            if row.kind in ("article", "talk") or row.path == "meta/Dreams.md":
+            if row.kind in ("article", "talk") or row.path in (CHANGELOG, MAP):
                 with suppress(MnemicError, UnicodeDecodeError):
                     found[row.path] = self._vault.folder.read(row.path).data.decode("utf-8")
         return found
 
     def path(self, title: str) -> str:
         return f"articles/{file_name(title)}.md"
+
+    def mapped(self, text: str | None, listing: str) -> str:
+        return placed((text or "").encode(), listing.encode(), "Wiki").decode()
 
 
 def _documents_in(changes: Iterable[Change]) -> set[int]:

@@ -79,9 +79,9 @@ def test_a_person_reads_it_too(run: Any) -> None:
 def test_the_night_does_what_is_due_before_it_dreams(run: Any) -> None:
     run("capture", str(TALK))
     names = [row["name"] for row in run("dream")["stages"]]
-    assert names[:4] == ["decay", "rotate", "dedupe", "ingest"]
-    assert names[-2:] == ["commit", "audit"]
-    assert run("dream")["stages"][0]["name"] == "dedupe"
+    assert names[:6] == ["decay", "rotate", "dedupe", "edges", "pyramid", "ingest"]
+    assert names[-3:] == ["maps", "audit", "commit"]
+    assert run("dream")["stages"][-1]["name"] == "audit"
 
 
 def test_a_schedule_is_printed_and_a_wrong_time_refused(run: Any, tmp_path: Path) -> None:

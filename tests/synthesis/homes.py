@@ -51,7 +51,8 @@ def files(memory: Memory) -> dict[str, bytes]:
     root = memory.vault.root
     found = (file for file in sorted(root.rglob("*")) if file.is_file())
     by_path = {str(file.relative_to(root)): file for file in found} if root.exists() else {}
-    return {path: file.read_bytes() for path, file in by_path.items() if path.startswith(("articles/", "talk/", "meta/Dreams"))}
+    folders = ("articles/", "talk/", "moc/", "meta/Dreams")
+    return {path: file.read_bytes() for path, file in by_path.items() if path.startswith(folders)}
 
 
 def article(memory: Memory, title: str) -> str:

@@ -61,16 +61,20 @@ class Forgetting:
         self, ns: str, path: str, *, reason: str, actor: Actor = "user", origin: Origin = "user"
     ) -> Forgotten:
         """Hide a document, a node or a whole folder from recall. Raises NotFound."""
+        documents, draft = self.hiding(ns, path, reason=reason, actor=actor, origin=origin)
+        with self._store.write(ns) as tx:
+            event = self._ledger.record(tx, ns, draft)
+        self._ledger.committed(ns, event)
+        return Forgotten(path, False, documents, event.seq)
+
+    def hiding(self, ns: str, path: str, *, reason: str, actor: Actor, origin: Origin) -> tuple[int, Draft]:
+        """What hides a path, to be recorded; and how many documents that are. Raises NotFound."""
         documents, node = self._named(ns, path)
         before = self._store.row(ns, "visibility", (path,))
         row = {"path": path, "forgotten_at": to_ms(self._clock.now()), "reason": reason}
         target = f"document:{documents[0].id}" if node or len(documents) == 1 else f"folder:{documents[0].id}"
         change = Change("visibility", (path,), before, row)
-        draft = Draft("forget", target, actor, origin, reason, (change,), {"path": path})
-        with self._store.write(ns) as tx:
-            event = self._ledger.record(tx, ns, draft)
-        self._ledger.committed(ns, event)
-        return Forgotten(path, False, len(documents), event.seq)
+        return len(documents), Draft("forget", target, actor, origin, reason, (change,), {"path": path})
 
     def restore(self, ns: str, path: str, *, reason: str, actor: Actor, origin: Origin) -> None:
         """Show a document again that was hidden for `reason`; one that was hidden for another stays so."""

@@ -13,6 +13,7 @@ from itertools import groupby
 
 import numpy as np
 
+from mnemic.capture.edges import EDGES, KIND, Edges
 from mnemic.clock import Clock, to_ms
 from mnemic.embed import Embedder, Vectors
 from mnemic.embed.base import BadVectors
@@ -26,8 +27,6 @@ from mnemic.text.tokens import query_terms
 
 BATCH = 50
 """Documents that share a transaction: each commit waits for the disk."""
-EDGES = 3
-"""Similar edges a node may have (000 §3)."""
 RECENT, LEXICAL = 120, 20
 """Where neighbours are looked for: all pairs would take minutes a write (000 §3)."""
 EDGE_TERMS, EDGE_POSTINGS = 6, 2_000
@@ -92,6 +91,10 @@ class Indexer:
         for shelf in SHELVES:
             seal(self._store, ns, self.row, shelf)
 
+    def edges(self, ns: str) -> Edges:
+        """The similar edges of a namespace, to be compared with all others at night."""
+        return Edges(self._store, ns, self.row, self._similar)
+
     def _index(self, ns: str, numbers: Sequence[int]) -> tuple[int, str | None]:
         """Vectors and edges of some documents in one transaction; how many went well, and what stopped the rest."""
         settled: list[tuple[int, Document | None, set[int]]] = []
@@ -150,7 +153,7 @@ class Indexer:
             far = self._store.vectors(ns, self.row.id, sorted({n for n in lexical if n < fresh[0].node} - {*numbers[near]}))
             cosines = np.concatenate([rows[near], matrix(list(far.values()), self.row.dim)]) @ one.vector
             best = sorted(zip(cosines.tolist(), [*numbers[near], *far], strict=True), reverse=True)[:EDGES]
-            edges += [(one.node, other, "similar", round(cos, 6)) for cos, other in best if cos >= self._similar]
+            edges += [(one.node, other, KIND, round(cos, 6)) for cos, other in best if cos >= self._similar]
         return edges
 
     def _edge_terms(self, ns: str, text: str) -> dict[str, int]:

@@ -11,7 +11,7 @@ conversation comes back, and never used for one that was edited.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -140,30 +140,58 @@ class Pyramid:
         """Store a new mid and what was merged with it, in one transaction; returns `shown` with their numbers."""
         session = mid.session
         with self._store.write(self._ns) as tx:
-            number = tx.allocate("summaries", 1 + len(merges))
-            numbers = {id(mid): number} | {id(long): number + place for place, (long, _) in enumerate(merges, 1)}
-            final: dict[int, Summary] = {}
-            rows: dict[int, Row | None] = {}
-            for one, parts in [(mid, list[Summary]()), *merges]:
-                parts = [final.get(id(part), part) for part in parts]
-                own = replace(one, id=numbers[id(one)], merged_from=json.dumps([part.id for part in parts]))
-                final[id(one)] = own
-                rows[own.id] = asdict(own)
-                for part in parts:
-                    rows[part.id] = self._after(part)
+            made = [(mid, list[Summary]()), *merges]
+            final, rows = self._numbered(tx.allocate("summaries", len(made)), made)
             changes = [
                 Change("summaries", (key,), before, row)
                 for key, row in rows.items()
                 if key and ((before := tx.row("summaries", (key,))) or row)
             ]
-            changes += self._archived(tx.select("summaries", {"tier": "active"}), session)
-            target = window_object(self._store.erasure_key, session)
-            note = {"session": session, "messages": mid.messages, "merged": len(merges)}
-            event = self._ledger.record(
-                tx, self._ns, Draft("summarise", target, "system", "agent", changes=tuple(changes), note=note)
-            )
+            others = [row for row in tx.select("summaries", {"tier": "active"}) if row["session"] != session]
+            for draft in self._fading(others):
+                self._ledger.record(tx, self._ns, draft)
+            event = self._ledger.record(tx, self._ns, self._draft(session, changes, mid.messages, len(merges)))
         self._ledger.committed(self._ns, event)
         return [final.get(id(one), one) for one in shown]
+
+    def due(self, budget: Budget) -> list[Draft]:
+        """What a night has to do: merges that are due in any conversation, and what has faded, or is above the cap."""
+        rows = self._store.select(self._ns, "summaries", {"tier": "active"})
+        drafts: list[Draft] = []
+        merged: set[int] = set()
+        for session in dict.fromkeys(row["session"] for row in rows):
+            made = folded(self.of(session), budget)[1]
+            if not made:
+                continue
+            with self._store.write(self._ns) as tx:
+                number = tx.allocate("summaries", len(made))
+                _, after = self._numbered(number, made)
+                changes = [Change("summaries", (key,), tx.row("summaries", (key,)), row) for key, row in after.items()]
+            changes = [change for change in changes if change.before or change.after]
+            drafts.append(self._draft(session, changes, 0, len(made)))
+            merged |= set(after)
+        return [*drafts, *self._fading([row for row in rows if row["id"] not in merged])]
+
+    def _numbered(
+        self, number: int, made: Sequence[tuple[Summary, list[Summary]]]
+    ) -> tuple[dict[int, Summary], dict[int, Row | None]]:
+        """New summaries with numbers from `number` on, by identity; and every row that they change, as it is after."""
+        numbers = {id(one): number + place for place, (one, _) in enumerate(made)}
+        final: dict[int, Summary] = {}
+        rows: dict[int, Row | None] = {}
+        for one, parts in made:
+            parts = [final.get(id(part), part) for part in parts]
+            own = replace(one, id=numbers[id(one)], merged_from=json.dumps([part.id for part in parts]))
+            final[id(one)] = own
+            rows[own.id] = asdict(own)
+            for part in parts:
+                rows[part.id] = self._after(part)
+        return final, rows
+
+    def _draft(self, session: str, changes: Iterable[Change], messages: int, merged: int) -> Draft:
+        target = window_object(self._store.erasure_key, session)
+        note = {"session": session, "messages": messages, "merged": merged}
+        return Draft("summarise", target, "system", "agent", changes=tuple(changes), note=note)
 
     def awaited(self) -> list[Summary]:
         """The summaries that the agent may replace, oldest first."""
@@ -188,17 +216,19 @@ class Pyramid:
             return None
         return asdict(replace(part, level="short", importance=min(part.importance, IMPORTANCE["short"])))
 
-    def _archived(self, rows: Iterable[Mapping[str, Any]], session: str) -> list[Change]:
-        """What other sessions left and what fell below the floor or out of the cap, oldest first."""
+    def _fading(self, rows: Sequence[Row]) -> list[Draft]:
+        """What puts into the archive what fell below the floor or out of the cap; for each session its own, or an erasure
+        of one would have to empty what is told of others.
+        """
         now = self.now()
-        others = [row for row in rows if row["session"] != session]
-        worth = {row["id"]: score(row["importance"], (now - row["created_at"]) / DAY_MS) for row in others}
-        ranked = sorted(others, key=lambda row: (-worth[row["id"]], -row["created_at"], -row["id"]))
-        return [
-            Change("summaries", (row["id"],), row, {**row, "tier": "archive"})
-            for place, row in enumerate(ranked, 1)
-            if worth[row["id"]] < MIN_SCORE or place > MAX_SUMMARIES
-        ]
+        worth = {row["id"]: score(row["importance"], (now - row["created_at"]) / DAY_MS) for row in rows}
+        ranked = sorted(rows, key=lambda row: (-worth[row["id"]], -row["created_at"], -row["id"]))
+        faded: dict[str, list[Change]] = {}
+        for place, row in enumerate(ranked, 1):
+            if worth[row["id"]] < MIN_SCORE or place > MAX_SUMMARIES:
+                change = Change("summaries", (row["id"],), row, {**row, "tier": "archive"})
+                faded.setdefault(row["session"], []).append(change)
+        return [self._draft(session, changes, 0, 0) for session, changes in sorted(faded.items())]
 
     def status(self) -> dict[str, Any]:
         """How many summaries there are, and which the floor can never reach."""

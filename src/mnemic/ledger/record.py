@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -247,8 +247,7 @@ class Ledger:
             raise Refused(f"entry {seq} cannot be undone: its content was erased")
         content = opened(event.payload)
         changes = self._standing(namespace, [change.inverse() for change in reversed(changes_of(event.payload))])
-        for part in sorted(content["note"].get("parts", ()), reverse=True):
-            changes += self._part(namespace, part)
+        changes += self._parts(namespace, content["note"])
         if not changes:
             raise Refused(f"entry {seq} ({event.op}) changed nothing that could be undone")
         note = {"undoes": seq, "path": content["note"].get("path")}
@@ -260,15 +259,17 @@ class Ledger:
             raise Conflict(f"entry {seq} cannot be undone, something later stands on it: {error}") from error
         return done, changes
 
-
-    def _part(self, namespace: str, seq: int) -> list[Change]:
-        """What takes a part back; nothing if it was taken back already."""
-        event = self.event(namespace, seq)
-        if event.payload is None:
-            raise Refused(f"entry {seq}, a part of it, cannot be undone: its content was erased")
-        if self.undone_by(namespace, event):
-            return []
-        return [change.inverse() for change in reversed(changes_of(event.payload))]
+    def _parts(self, namespace: str, note: Mapping[str, Any]) -> list[Change]:
+        """What takes back the entries that a note names as parts, and theirs; those that were taken back already stay so."""
+        changes: list[Change] = []
+        for seq in sorted(note.get("parts", ()), reverse=True):
+            event = self.event(namespace, seq)
+            if event.payload is None:
+                raise Refused(f"entry {seq}, a part of it, cannot be undone: its content was erased")
+            if not self.undone_by(namespace, event):
+                changes += [change.inverse() for change in reversed(changes_of(event.payload))]
+                changes += self._parts(namespace, opened(event.payload)["note"])
+        return changes
 
     def _standing(self, namespace: str, changes: list[Change]) -> list[Change]:
         """The changes without those that take a session from under its other exchanges."""

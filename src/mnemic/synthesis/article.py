@@ -173,6 +173,12 @@ def without_markers(text: str) -> str:
     return _MARKER.sub("", text)
 
 
+def shown(text: str) -> str:
+    """A passage as it is read: on one line, links by what they show, no markers."""
+    plain = re.sub(r"\[\[(?:[^\]|\n]*\|)?([^\]|\n]*)\]\]", r"\1", without_markers(text))
+    return " ".join(plain.replace("**", "").replace(STUB, "").split())
+
+
 def prose(text: str) -> str:
     """The lead and the sections' text, without headings, infobox, apparatus and markers."""
     parts = [text[row.body : row.end] for row in sections(text) if row.level in (0, 2) and row.heading not in APPARATUS]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 
 from mnemic.clock import from_ms
 from mnemic.synthesis import article
@@ -18,6 +19,9 @@ SECTION_SENTENCES = 4
 """Sentences that one chunk may give to one section."""
 OUTLINE_LEAST = 2
 """Statements that a section of its own needs."""
+PEOPLE, UNSORTED = "People", "Others"
+LINE = 140
+"""Characters that a map says of an article."""
 _STILL = r" (?:still |now |currently |also |really )*"
 _IS = re.compile(_STILL + r"(?:is (?:an? |originally |from )|works? (?:as|at|for|in) |lives |studies |runs an? |owns )")
 _DOES = re.compile(
@@ -139,3 +143,25 @@ class Linker:
 def links(text: str) -> set[str]:
     """The articles that a text links to."""
     return set(re.findall(r"\[\[([^\]|#\n]+)", text))
+
+
+def contents(pages: Mapping[str, str]) -> dict[str, list[tuple[str, str]]]:
+    """Category → its articles with the beginning of their leads, both by name. Redirects are left out."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for text in pages.values():
+        title = article.title_of(text)
+        if title and article.redirect(text) is None:
+            lead = article.sections(text)[0]
+            said = article.shown(text[lead.body : lead.end])
+            for name in article.categories(text) or [UNSORTED]:
+                found.setdefault(name, []).append((title, said))
+    return {name: sorted(found[name]) for name in sorted(found, key=lambda name: (name == UNSORTED, name != PEOPLE, name))}
+
+
+def listed(groups: Mapping[str, Sequence[tuple[str, str]]]) -> str:
+    """The list of a map."""
+    return "\n\n".join(f"## {name}\n\n" + "\n".join(_line(*row) for row in rows) for name, rows in groups.items())
+
+
+def _line(title: str, said: str) -> str:
+    return f"- [[{title}]]" + (f": {shorten(said, LINE, placeholder=' …')}" if said else "")

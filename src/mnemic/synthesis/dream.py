@@ -13,14 +13,16 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from time import perf_counter
 from typing import Any, Protocol
 
-from mnemic.clock import Clock, from_ms, to_ms
-from mnemic.errors import BadInput, BudgetSpent, ModelError, NotFound, Refused
+from mnemic.clock import Clock, from_ms, iso, to_ms
+from mnemic.errors import BadInput, BudgetSpent, MnemicError, ModelError, NotFound, Refused
 from mnemic.ledger import Ledger, canonical
 from mnemic.models.event import Change, Draft, Origin
+from mnemic.models.night import AFTER, ARTICLES, BEFORE, STAGES, Chore, Done, Tally
 from mnemic.store import Store
 from mnemic.synthesis import article, compose, gate, slots
 from mnemic.synthesis.article import HISTORY, Section, Source
@@ -32,10 +34,6 @@ from mnemic.synthesis.signals import Signal, signals
 from mnemic.synthesis.statement import Said, Statement, about, distinct, statements
 from mnemic.synthesis.subjects import heads, key_of
 
-STAGES = (
-    "ingest", "chunk", "worth", "extract", "route", "create", "update", "reconcile", "link", "normalise", "wikify",
-    "signals", "commit",
-)  # fmt: skip
 RECURS = 2
 """Chunks that a subject needs for an article of its own."""
 THIN_THING, THIN_TOPIC = 2, 3
@@ -43,19 +41,27 @@ THIN_THING, THIN_TOPIC = 2, 3
 ENGAGED, PASSING = 0.15, 0.5
 """Share of its mentions in which a topic must be the head of its phrase: one that a chunk dwells on, and one only mentioned."""
 RELATED, SEE_ALSO_MOST = 2, 12
-CHANGELOG = "meta/Dreams.md"
-OPENED = "# Dreams\n\nWhat each dream changed, and why.\n"
+CHANGELOG, MAP = "meta/Dreams.md", "moc/Wiki.md"
+OPENED = "# Dreams\n\nWhat each dream changed, and why. `mnemic undo dream:N` takes one back.\n"
+TOLD = {"dedupe": "notes folded into older ones", "pyramid": "changes of summaries", "facts": "facts and concerns drawn"}
+"""What the changelog says of chores that change what is known."""
+REJECTED = 20
+"""Rejections that the changelog tells one by one."""
 
 
 class Pages(Protocol):
     """What the dream needs of the vault."""
 
     def read(self) -> dict[str, str]:
-        """The texts of articles, talk pages and the changelog, by path."""
+        """The texts of articles, talk pages, the changelog and the map, by path."""
         ...
 
     def path(self, title: str) -> str:
         """The file of an article of this title."""
+        ...
+
+    def mapped(self, text: str | None, listing: str) -> str:
+        """A map with this list in it, and what else stood in it."""
         ...
 
     def write(
@@ -68,21 +74,6 @@ class Pages(Protocol):
     def written(self, token: str) -> dict[str, tuple[str | None, str | None]]:
         """The pages that a commit with this token wrote, before and after. Raises NotFound."""
         ...
-
-
-@dataclass(slots=True)
-class Tally:
-    """What a stage did."""
-
-    name: str
-    taken: int = 0
-    given: int = 0
-    rejected: int = 0
-    seconds: float = 0.0
-
-    def json(self) -> dict[str, Any]:
-        return {"name": self.name, "in": self.taken, "out": self.given, "rejected": self.rejected,
-                "seconds": round(self.seconds, 3)}  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -106,51 +97,56 @@ class Dream:
 
     def run(
         self, judge: Judge, *, stages: Sequence[str] = (), dry_run: bool = False, since: int | None = None,
-        spent: Callable[[], dict[str, Any]] = dict, progress: Callable[[str], None] | None = None,
-        moved: Mapping[str, str] | None = None,
+        spent: Callable[[], dict[str, Any]] = dict, progress: Callable[[str], None] = lambda name: None,
+        chores: Mapping[str, Chore] | None = None, moved: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:  # fmt: skip
         """Dream; the report. `since`: only what was said from then on (ms). Raises BadInput for an unknown stage.
 
-        `moved`: paths of turns that an erasure changed; one that leads to "" is gone.
+        `chores`: what else a night does, by the stage's name. `moved`: paths of turns that an erasure changed; one that leads
+        to "" is gone.
         """
         if unknown := [name for name in stages if name not in STAGES]:
             raise BadInput(f"stage {unknown[0]!r} is unknown: use {', '.join(STAGES)}")
+        wanted = {name: chore for name, chore in (chores or {}).items() if not stages or name in stages}
+        night = _Night(wanted, dry_run, progress)
+        night.go(BEFORE)
         run = Run(self._store, self._ns, self._pages, judge, to_ms(self._clock.now()), since, moved or {})
-        for name in STAGES[:-1]:
+        for name in ARTICLES:
             if not stages or name in stages:
-                if progress:
-                    progress(name)
-                run.stage(name)
+                progress(name)
+                night.tallies.append(run.stage(name))
+        night.go(AFTER)
         begun = perf_counter()
-        report = run.report(spent())
+        report = run.report(night, spent())
         if run.lost:
-            report |= {"id": None, "dry_run": dry_run, "conserved": False, "lost": run.lost}
-            return report
+            return report | {"conserved": False, "lost": run.lost}
         changes, pages = run.rows.changes(), run.changed()
-        if dry_run or not (changes or pages or report["spent"]["calls"]):
-            return report | {"id": None, "dry_run": dry_run, "diff": diff(pages) if dry_run else ""}
-        number = self._commit(run, judge.name, report, changes, pages)
+        if dry_run or not (changes or pages or night.changes or report["spent"]["calls"]):
+            return report | {"diff": diff(pages) if dry_run else ""}
+        progress("commit")
+        number = self._commit(run, night, judge.name, report, changes, pages)
         tally = Tally("commit", len(pages), len(pages), 0, perf_counter() - begun)
         report["stages"].append(tally.json())
-        return report | {"id": number, "dry_run": False, "diff": ""}
+        return report | {"id": number}
 
     def _commit(
-        self, run: Run, judge: str, report: dict[str, Any], changes: list[Change],
+        self, run: Run, night: _Night, judge: str, report: dict[str, Any], changes: list[Change],
         pages: dict[str, tuple[str | None, str | None]],
     ) -> int:  # fmt: skip
         with self._store.write(self._ns) as tx:
             number = tx.allocate("dreams")
-        if pages:
+        if pages or night.changes:
             before, told = run.before.get(CHANGELOG), run.pages.get(CHANGELOG)
-            pages[CHANGELOG] = before, (told or OPENED).rstrip("\n") + "\n\n" + _entry(number, run, report, from_ms(run.now))
+            pages[CHANGELOG] = before, (told or OPENED).rstrip("\n") + "\n\n" + _entry(number, report, from_ms(run.now))
         row = {"id": number, "at": run.now, "judge": judge, "report": canonical(report)}
-        draft = Draft(
-            "dream", f"dream:{number}", "system", "agent", f"dream by {judge}",
-            (*changes, Change("dreams", (number,), None, row)), {"pages": len(pages)},
-        )  # fmt: skip
 
         def commit() -> None:
             with self._store.write(self._ns) as tx:
+                parts = [*night.parts, *(self._ledger.record(tx, self._ns, draft).seq for draft in night.drafts)]
+                draft = Draft(
+                    "dream", f"dream:{number}", "system", "agent", f"dream by {judge}",
+                    (*changes, Change("dreams", (number,), None, row)), {"pages": len(pages), "parts": parts},
+                )  # fmt: skip
                 event = self._ledger.record(tx, self._ns, draft)
                 tx.remember_operation(token_of(number), "dream", "{}", None)
             self._ledger.committed(self._ns, event)
@@ -208,6 +204,40 @@ class Dream:
         return {"undone": f"dream:{number}", "seq": undone[0], "path": None, "changes": len(back)}
 
 
+class _Night:
+    """The chores of one night, and what came of them."""
+
+    def __init__(self, chores: Mapping[str, Chore], dry_run: bool, progress: Callable[[str], None]) -> None:
+        self._chores, self.dry_run, self._progress = chores, dry_run, progress
+        self.tallies: list[Tally] = []
+        self.drafts: list[Draft] = []
+        self.parts: list[int] = []
+        self.findings: list[Mapping[str, Any]] = []
+        self.failures: list[str] = []
+
+    @property
+    def changes(self) -> int:
+        """Entries that belong to the dream beside its own."""
+        return len(self.drafts) + len(self.parts)
+
+    def go(self, names: Sequence[str]) -> None:
+        """Do those that were lent. One that fails is told of, and the others go on."""
+        for name in names:
+            if (chore := self._chores.get(name)) is None:
+                continue
+            self._progress(name)
+            begun = perf_counter()
+            try:
+                done = chore(self.dry_run)
+            except MnemicError as error:
+                done = Done(rejected=1)
+                self.failures.append(f"{name}: {error}")
+            self.drafts += done.drafts
+            self.parts += done.parts
+            self.findings += done.findings
+            self.tallies.append(Tally(name, done.taken, done.given, done.rejected, perf_counter() - begun))
+
+
 class Run:
     """One run: what it reads, what it has made of it so far."""
 
@@ -219,8 +249,7 @@ class Run:
         self.reading = Reading(store, ns)
         self.before = pages.read()
         self.pages: dict[str, str] = dict(self.before)
-        self._path = pages.path
-        self.tallies: list[Tally] = []
+        self._path, self._mapped = pages.path, pages.mapped
         self.found: list[Signal] = []
         self.patches: dict[str, Patch] = {}
         self.pruned: set[str] = set()
@@ -234,12 +263,12 @@ class Run:
 
     # the stages
 
-    def stage(self, name: str) -> None:
+    def stage(self, name: str) -> Tally:
         tally = Tally(name)
         begun = perf_counter()
         getattr(self, "_" + name)(tally)
         tally.seconds = perf_counter() - begun
-        self.tallies.append(tally)
+        return tally
 
     def _ingest(self, tally: Tally) -> None:
         """See which chunks no longer are what they were: their pointers are let go of, and made anew."""
@@ -439,7 +468,7 @@ class Run:
                 "kind": "person" if person else "thing",
                 "since": f"{from_ms(min(row.said.at for row in rows)):%Y-%m-%d}"}  # fmt: skip
         body = [(heading, compose.paragraphs(inside, numbers)) for heading, inside in parts[1:]]
-        group = "People" if person else Counter(row.theme for row in rows).most_common(1)[0][0]
+        group = compose.PEOPLE if person else Counter(row.theme for row in rows).most_common(1)[0][0]
         sources = {numbers[s.path]: s for _, inside in parts for one in inside for s in one.sources}
         return article.assembled(title, info, lead, body, (), sources, (group,))
 
@@ -634,6 +663,13 @@ class Run:
             else:
                 tally.rejected += 1
 
+    def _maps(self, tally: Tally) -> None:
+        """Keep the map of all articles, by category. What a person writes around the list stays."""
+        rows = compose.contents({path: text for path, text in self.pages.items() if path.startswith("articles/")})
+        tally.taken = tally.given = sum(map(len, rows.values()))
+        if rows or MAP in self.pages:
+            self.pages[MAP] = self._mapped(self.pages.get(MAP), compose.listed(rows))
+
     def _signals(self, tally: Tally) -> None:
         """Raise on talk pages what is a person's to decide."""
         found = signals(self.pages, self.patches, self.rows)
@@ -750,7 +786,7 @@ class Run:
             found[path] = self.reading.origin(sorted(sessions))
         return found
 
-    def report(self, spent: dict[str, Any]) -> dict[str, Any]:
+    def report(self, night: _Night, spent: dict[str, Any]) -> dict[str, Any]:
         pages = {path: pair for path, pair in self.changed().items() if path.startswith("articles/")}
         created = sorted(path for path, (was, _) in pages.items() if was is None)
         updated = sorted(path for path, (was, now) in pages.items() if was is not None and now is not None)
@@ -759,13 +795,16 @@ class Run:
         old = {path: was for path, (was, _) in pages.items() if was is not None}
         self.lost = gate.conserved(old, {path: now for path, (_, now) in pages.items()}, self.pruned)
         return {
-            "id": None, "stages": [tally.json() for tally in self.tallies],
+            "id": None, "dry_run": night.dry_run, "stages": [tally.json() for tally in night.tallies],
             "articles": {"created": len(created), "updated": len(updated), "unchanged": len(standing) - len(updated) - removed,
                          "rejected": len(self.refused)},
             "created": created, "updated": updated, "removed": removed,
             "signals": [signal.json() for signal in self.found],
-            "rejections": self.rejections, "waiting": self.waiting,
-            "spent": {"judge": self.judge.name, "calls": 0, "tokens": 0, **spent}, "conserved": not self.lost,
+            "entries": [f"{draft.op} {draft.note.get('path') or draft.object}: {draft.reason}".rstrip(": ")
+                        for draft in night.drafts],
+            "audit": len(night.findings),
+            "rejections": [*night.failures, *self.rejections], "waiting": self.waiting,
+            "spent": {"judge": self.judge.name, "calls": 0, "tokens": 0, **spent}, "conserved": True, "diff": "",
         }  # fmt: skip
 
 
@@ -949,9 +988,12 @@ def _counts(report: Mapping[str, Any]) -> str:
     return f"{made['created']} created, {made['updated']} updated, {made['rejected']} rejected"
 
 
-def _entry(number: int, run: Run, report: Mapping[str, Any], at: Any) -> str:
-    """What the changelog says of a dream."""
+def _entry(number: int, report: Mapping[str, Any], at: datetime) -> str:
+    """What the changelog says of a dream: what changed, why, what was rejected, and what it cost."""
     lines = [f"## Dream {number}, {at:%Y-%m-%d %H:%M}", ""]
+    for row in report["stages"]:
+        if row["name"] in TOLD and row["out"]:
+            lines.append(f"- {TOLD[row['name']]}: {row['out']}")
     for verb in ("created", "updated"):
         names = [path.removeprefix("articles/").removesuffix(".md") for path in report[verb]]
         if names:
@@ -959,14 +1001,15 @@ def _entry(number: int, run: Run, report: Mapping[str, Any], at: Any) -> str:
     if report["removed"]:
         lines.append(f"- removed: {report['removed']} articles of which every source was erased or forgotten")
     lines += [f"- raised: {signal['line'].lstrip('- ')}" for signal in report["signals"]]
-    lines += [f"- rejected: {line}" for line in report["rejections"][:20]]
+    lines += [f"- rejected: {line}" for line in report["rejections"][:REJECTED]]
+    if (more := len(report["rejections"]) - REJECTED) > 0:
+        lines.append(f"- rejected besides: {more}")
     spent = report["spent"]
-    lines.append(f"- judge: {spent['judge']}, {spent['calls']} calls, {spent['tokens']} tokens")
+    cost = f", {spent['money']} spent" if spent.get("money") else ""
+    lines.append(f"- judge: {spent['judge']}, {spent['calls']} calls, {spent['tokens']} tokens{cost}")
     return "\n".join(lines) + "\n"
 
 
 def _dreamt(row: Mapping[str, Any]) -> dict[str, Any]:
-    from mnemic.clock import iso
-
     report = json.loads(str(row["report"]))
     return {**report, "id": row["id"], "at": iso(int(row["at"])), "judge": row["judge"]}

@@ -28,6 +28,7 @@ class Reading:
         self._documents: dict[int, Document | None] = {}
         self._paths: dict[int, dict[int, str]] = {}
         self._turns: dict[str, dict[int, Said]] = {}
+        self._opens: dict[Source, bool] = {}
         self.sessions: dict[str, list[Message]] = defaultdict(list)
         for row in store.messages(ns):
             if row.role in ROLES and self._readable(row.document):
@@ -92,9 +93,9 @@ class Reading:
 
     def resolves(self, source: Source) -> bool:
         """Whether a footnote's path opens, and is a turn of the conversation that the footnote names."""
-        node = self._store.node(self._ns, source.path)
-        document = self._document(node.document) if node is not None and node.kind == "message" else None
-        return document is not None and document.session is not None and conv_of(document.session) == source.conv
+        if source not in self._opens:
+            self._opens[source] = opens(self._store, self._ns, source)
+        return self._opens[source]
 
     def hidden(self, path: str) -> bool:
         """Whether a turn was forgotten."""
@@ -108,6 +109,13 @@ class Reading:
         """What makes a change of any of these messages seen."""
         rows = self.sessions.get(session, [])
         return digest_of([row for row in rows if first <= row.seq <= last])
+
+
+def opens(store: Store, ns: str, source: Source) -> bool:
+    """Whether a footnote's path opens, and is a turn of the conversation that the footnote names."""
+    node = store.node(ns, source.path)
+    document = store.document_by_id(ns, node.document) if node is not None and node.kind == "message" else None
+    return document is not None and document.session is not None and conv_of(document.session) == source.conv
 
 
 def digest_of(rows: Sequence[Message]) -> str:

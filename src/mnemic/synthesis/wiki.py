@@ -63,7 +63,7 @@ class Wiki:
         lead, *rows = article.sections(text)
         found = [{"anchor": row.anchor, "heading": row.heading, "level": row.level,
                   "words": article.words(article.without_markers(text[row.body : row.end]))} for row in rows]  # fmt: skip
-        shown = _plain(text[lead.body : lead.end])
+        shown = article.shown(text[lead.body : lead.end])
         return _fitted({"article": self._titles[path], "path": path, "lead": shown[:1_500], "sections": found}, "sections")
 
     def section(self, name: str, anchor: str, offset: int = 0) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class Wiki:
             names = {one.casefold() for one in article.categories(text)} | {article.infobox(text).get("type", "").casefold()}
             if wanted in names:
                 lead = article.sections(text)[0]
-                found.append({"article": self._titles[path], "lead": _plain(text[lead.body : lead.end])[:LEAD_CHARS]})
+                found.append({"article": self._titles[path], "lead": article.shown(text[lead.body : lead.end])[:LEAD_CHARS]})
         if not found:
             known = sorted({one for text in self._pages.values() for one in article.categories(text)})
             raise NotFound(f"no article is in category {name!r}: there are {', '.join(known)[:400] or 'none'}")
@@ -149,7 +149,7 @@ class Wiki:
             for line in text[row.body : row.end].splitlines():
                 held = len(wanted & set(terms(line)))
                 if held > most and line.strip():
-                    best, most = {"anchor": row.anchor, "text": _plain(line)[:400]}, held
+                    best, most = {"anchor": row.anchor, "text": article.shown(line)[:400]}, held
         return best
 
     def _open(self, name: str) -> str:
@@ -203,12 +203,6 @@ def _grams(name: str) -> set[str]:
 
 def _squeezed(name: str) -> str:
     return re.sub(r"\W+", "", name).casefold()
-
-
-def _plain(text: str) -> str:
-    """A passage as it is shown: links by what they show, no markers."""
-    shown = re.sub(r"\[\[(?:[^\]|\n]*\|)?([^\]|\n]*)\]\]", r"\1", article.without_markers(text))
-    return " ".join(shown.replace("**", "").replace(article.STUB, "").split())
 
 
 def _cut(body: str, offset: int) -> int:

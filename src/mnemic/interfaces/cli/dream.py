@@ -8,6 +8,7 @@ import typer
 
 from mnemic.interfaces.cli import render
 from mnemic.interfaces.cli.common import Json, document, emit, moment, opened
+from mnemic.models.night import STAGES
 
 dream_app = typer.Typer(invoke_without_command=True, help="Let conversations become articles.")
 work_app = typer.Typer(no_args_is_help=True, help="Questions of a dream, for the agent to answer.")
@@ -37,9 +38,8 @@ def dream(
     """Let what was said since the last dream become articles."""
     if context.invoked_subcommand:
         return
-    with opened() as memory, render.stages(as_json) as progress:
-        run = memory.dream if stage else memory.night
-        report = run(
+    with opened() as memory, render.stages(as_json, len(stage or STAGES)) as progress:
+        report = memory.dream(
             stages=stage or (), judge=judge, dry_run=dry_run, since=moment(memory, since), max_calls=max_calls,
             max_tokens=max_tokens, progress=progress,
         )  # fmt: skip
@@ -53,6 +53,8 @@ def _report(report: dict[str, Any]) -> None:
         counts = f"{row['in']:>7} in {row['out']:>7} out {row['rejected']:>4} rejected {row['seconds']:>8.2f} s"
         render.line((f"{row['name']:<10} ", "bold"), (counts, "dim"))
     render.line(("articles: " + ", ".join(f"{report['articles'][verb]} {verb}" for verb in OUTCOMES), "bold"))
+    for text in report.get("entries", ()):
+        render.line((text, "yellow"))
     for signal in report["signals"]:
         render.line((f"{signal['path']}: {signal['kind']}: {signal['why']}", "yellow"))
     for text in report["rejections"][:20]:

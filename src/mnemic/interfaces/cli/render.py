@@ -168,16 +168,16 @@ def _pair(key: object, value: object) -> str:
 
 
 @contextmanager
-def stages(quiet: bool) -> Iterator[Callable[[str], None] | None]:
-    """A progress bar for named stages, on stderr; none where nobody watches."""
+def stages(quiet: bool, total: int) -> Iterator[Callable[[str], None]]:
+    """A progress bar for so many named stages, on stderr; none where nobody watches."""
     if quiet or not sys.stderr.isatty():
-        yield None
+        yield lambda name: None
         return
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("dream", total=13)
+        task = bar.add_task("dream", total=total)
 
         def step(name: str) -> None:
             bar.update(task, advance=1, description=name)

@@ -182,7 +182,7 @@ def _table() -> tuple[Route, ...]:
     # A caller from outside names no files of this machine.
     reads += [Route(get, f"/{name}", name, fixed={"files": ()}) for name in ("audit", "budget")]
     cares = [Route(post, f"/{name.replace('_', '-')}", name, scopes=care, long=True) for name in (
-        "decay", "rotate", "index", "compress_dailies", "dream", "night", "fold", "extract_auto",
+        "decay", "rotate", "index", "compress_dailies", "dream", "fold", "extract_auto",
     )]  # fmt: skip
     homes = [Route(post, f"/{name}", name, scopes=care, wide=True, long=True) for name in ("vacuum", "tend", "reindex")]
     acts = [

@@ -164,6 +164,9 @@ class SqliteTransaction:
             [(*row, self._space, row[0], row[1]) for row in rows],
         )
 
+    def drop_edges(self, rows: Sequence[tuple[int, int, str]]) -> None:
+        self._db.executemany("DELETE FROM edges WHERE source=? AND target=? AND kind=?", rows)
+
     def put_vault_file(self, row: VaultFile) -> None:
         vault.put(self._db, self._space, row)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic.synthesis.fold import signature
+from mnemic.capture.folding import signature
 from tests.synthesis.homes import opened
 
 
