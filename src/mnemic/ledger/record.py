@@ -100,7 +100,7 @@ class Ledger:
 
     def _refuse_behind(self, namespace: str, head: Head | None) -> None:
         seen = self.witness.seen(self.store.store_id, namespace)
-        if seen is None or (head is not None and head.seq > seen.seq):
+        if seen is None or not seen.seq or (head is not None and head.seq > seen.seq):  # 0: an empty ledger was accepted
             return
         if head is None or head.seq < seen.seq or head.hash != seen.hash:
             raise Damaged(
@@ -177,7 +177,7 @@ class Ledger:
         return gone
 
     def _verify_head(self, namespace: str, length: int, seen: Head | None) -> str | None:
-        if seen is None:
+        if seen is None or not seen.seq:
             return None
         if seen.seq > length:
             return f"the ledger ends at {length}, but entry {seen.seq} was seen before: truncated or rolled back"

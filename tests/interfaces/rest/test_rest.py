@@ -121,6 +121,11 @@ def test_a_human_act_stands_in_the_ledger_with_its_reason_and_is_undone_with_ano
     assert client.get("/verify")["ok"] is True
 
 
+def test_an_empty_ledger_can_be_accepted(client: Client, memory: Memory) -> None:
+    assert client.post("/accept", reason="it is new here")["seq"] == 1
+    assert memory.verify().ok and memory.remember(NOTE).status == "stored"
+
+
 def test_long_work_tells_how_far_it_is(client: Client, memory: Memory) -> None:
     memory.remember(NOTE)
     headers = {**PAST, "accept": "text/event-stream"}

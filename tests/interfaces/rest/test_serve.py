@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -157,3 +158,10 @@ def test_mirroring_ends_with_what_serves(tmp_path: Path) -> None:
         with Mirroring(memory, wait=lambda stopped, seconds: waits.append(seconds) or stopped.wait()):
             pass
         assert waits == [memory.settings.capture.idle_seconds]
+
+
+def test_the_end_of_an_answer_does_not_wait_for_the_client_to_acknowledge_its_beginning() -> None:
+    with bound("127.0.0.1", 0) as line, socket.create_connection(line.getsockname()):
+        taken, _ = line.accept()
+        with taken:
+            assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
