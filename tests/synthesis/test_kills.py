@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import errno
+import json
+import os
 import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +15,11 @@ import pytest
 
 from mnemic.errors import MnemicError
 from mnemic.memory import Memory
-from mnemic.vault.files import Folder
 from tests.synthesis.homes import files, opened, talk
-from tests.vault.homes import Dying, Killed
+from tests.vault.homes import Killed
+from tests.vault.traced import killed_at
+
+Prepared = tuple[Path, dict[str, bytes], dict[str, bytes]]
 
 
 def rows(memory: Memory) -> dict[str, list[Any]]:
@@ -31,18 +36,16 @@ def base(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes], dict[str, bytes], int]:
-    """The home, its files before and after a dream, and how many calls to the disk that takes."""
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    """The home, and its files before and after a dream."""
     folder = tmp_path_factory.mktemp("base")
     base(folder)
     copy = folder.parent / "counted"
     shutil.copytree(folder, copy)
     with opened(copy) as memory:
         before = files(memory)
-        disk = Dying(10**6)
-        memory.vault.folder = Folder(memory.vault.root, disk)
         memory.dream()
-        return folder, before, files(memory), 10**6 - disk.left
+        return folder, before, files(memory)
 
 
 def numberless(pages: dict[str, bytes]) -> dict[str, bytes]:
@@ -63,42 +66,32 @@ def check(folder: Path, before: dict[str, bytes], after: dict[str, bytes]) -> No
         assert files(memory) == before
 
 
-@pytest.mark.parametrize("share", [0.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9])
-def test_a_kill_at_any_write_leaves_before_or_after(
-    prepared: tuple[Path, dict[str, bytes], dict[str, bytes], int], tmp_path: Path, share: float
-) -> None:
-    folder, before, after, calls = prepared
-    home = tmp_path / "home"
-    shutil.copytree(folder, home)
-    with opened(home) as memory:
-        memory.vault.folder = Folder(memory.vault.root, Dying(int(calls * share)))
-        with pytest.raises(Killed):
-            memory.dream()
-    check(home, before, after)
+def _may_trace() -> bool:
+    try:
+        return killed_at(1, lambda: lambda: os.mkdir("/nowhere/at/all"))
+    except PermissionError:
+        return False
 
 
-@pytest.mark.parametrize("share", [0.01, 0.2, 0.5, 0.8])
-@pytest.mark.parametrize("error", [errno.EIO, errno.ENOSPC])
-def test_a_fault_at_any_write_leaves_before_or_after(
-    prepared: tuple[Path, dict[str, bytes], dict[str, bytes], int], tmp_path: Path, share: float, error: int
-) -> None:
-    folder, before, after, calls = prepared
-    home = tmp_path / "home"
-    shutil.copytree(folder, home)
-    with opened(home) as memory:
-        memory.vault.folder = Folder(memory.vault.root, Dying(max(1, int(calls * share)), error))
-        try:
-            memory.dream()
-        except (MnemicError, OSError):
-            memory.vault.folder = Folder(memory.vault.root)
-    check(home, before, after)
+@pytest.mark.parametrize("kinds", [["kill", "131"], ["write", "sync", "disk", "full", "97"]], ids=["SIGKILL", "faults"])
+def test_a_night_that_is_killed_or_meets_a_fault_at_any_write_leaves_before_or_after_and_is_undone(kinds: list[str]) -> None:
+    if "kill" in kinds and not (sys.platform.startswith("linux") and _may_trace()):
+        pytest.skip("no process may be traced here")
+    paths = os.pathsep.join(path for path in sys.path if path)
+    command = [sys.executable, "-m", "tests.synthesis.killed", *kinds]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": paths})
+    report = json.loads(done.stdout)
+    assert report["wrong"] == {}
+    assert min(report["points"].values()) >= 1 and sum(report["points"].values()) > 5
+    if "kill" in kinds:
+        assert 0 < report["new"]["kill"] < report["points"]["kill"]
 
 
 @pytest.mark.parametrize("place", ["journal", "commit", "committed", "kept"])
 def test_a_kill_between_the_steps_leaves_before_or_after(
-    prepared: tuple[Path, dict[str, bytes], dict[str, bytes], int], tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+    prepared: Prepared, tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, before, after, _ = prepared
+    folder, before, after = prepared
     home = tmp_path / "home"
     shutil.copytree(folder, home)
 
@@ -117,9 +110,9 @@ def test_a_kill_between_the_steps_leaves_before_or_after(
 
 
 def test_a_page_that_a_person_saves_meanwhile_stops_the_dream(
-    prepared: tuple[Path, dict[str, bytes], dict[str, bytes], int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    prepared: Prepared, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, before, _, _ = prepared
+    folder, before, _ = prepared
     home = tmp_path / "home"
     shutil.copytree(folder, home)
     with opened(home) as memory:

@@ -24,12 +24,12 @@ from mnemic.ledger import Ledger, canonical
 from mnemic.models.event import Change, Draft, Origin
 from mnemic.models.night import AFTER, ARTICLES, BEFORE, STAGES, Chore, Done, Tally
 from mnemic.store import Store
-from mnemic.synthesis import article, compose, gate, slots
+from mnemic.synthesis import article, compose, gate, slots, wikify
 from mnemic.synthesis.article import HISTORY, Section, Source
 from mnemic.synthesis.compose import Sentence
-from mnemic.synthesis.judges import Judge
+from mnemic.synthesis.judges import Judge, Rules
 from mnemic.synthesis.reading import Reading
-from mnemic.synthesis.rows import CAPTURED, CHUNKED, EXTRACTED, IDLE, KEPT, SLIGHT, WRITTEN, Rows
+from mnemic.synthesis.rows import CAPTURED, CHUNKED, EXTRACTED, IDLE, IMPROVED, KEPT, SLIGHT, TIDY, WRITTEN, Rows
 from mnemic.synthesis.signals import Signal, signals
 from mnemic.synthesis.statement import Said, Statement, about, distinct, statements
 from mnemic.synthesis.subjects import heads, key_of
@@ -41,6 +41,8 @@ THIN_THING, THIN_TOPIC = 2, 3
 ENGAGED, PASSING = 0.15, 0.5
 """Share of its mentions in which a topic must be the head of its phrase: one that a chunk dwells on, and one only mentioned."""
 RELATED, SEE_ALSO_MOST = 2, 12
+IMPROVED_LEAST = 8
+"""Cited sentences of a section that a model may say anew."""
 CHANGELOG, MAP = "meta/Dreams.md", "moc/Wiki.md"
 OPENED = "# Dreams\n\nWhat each dream changed, and why. `mnemic undo dream:N` takes one back.\n"
 TOLD = {"dedupe": "notes folded into older ones", "pyramid": "changes of summaries", "facts": "facts and concerns drawn"}
@@ -441,8 +443,9 @@ class Run:
             return False
         self.pages[path] = text
         self.rows.put("subjects", {**subject, "title": title, "article": path})
+        state = WRITTEN if self.judge.name == Rules.name else IMPROVED
         for chunk in self.rows.by_subject[key]:
-            self.rows.moved(chunk, key, WRITTEN if chunk in homes else IDLE, homes.get(chunk, ""))
+            self.rows.moved(chunk, key, state if chunk in homes else IDLE, homes.get(chunk, ""))
         bodies = [
             text[row.body : row.end]
             for row in article.sections(text)
@@ -642,26 +645,100 @@ class Run:
         return self.reading.resolves(source) and not self.reading.hidden(source.path)
 
     def _wikify(self, tally: Tally) -> None:
-        """Split a section off that has outgrown its article; the parent keeps a summary and points to it."""
-        for path, patch in list(self.patches.items()):
+        """Tidy the sections that something new went into, let a model improve them, split off what has outgrown its article."""
+        for path, sections in sorted(self._edited().items()):
             tally.taken += 1
-            parted = split(self.pages[path], patch.title)
-            if parted is None or self._path(parted.title) in self.pages:
-                continue
-            child_path = self._path(parted.title)
-            ok = self._pass(child_path, None, parted.child, parted.title, tally)
-            kept = {source.path for source in article.notes(parted.parent).values()}
-            moved = {source.path for source in article.notes(self.pages[path]).values()} - kept
-            problems = [
-                p
-                for p in gate.check(self.pages[path], parted.parent, patch.title, self.reading.resolves, moved)
-                if "shrink" not in p
-            ]
-            if ok and not problems and moved <= {source.path for source in article.notes(parted.child).values()}:
-                self.pages[child_path], self.pages[path] = parted.child, parted.parent
-                tally.given += 1
-            else:
-                tally.rejected += 1
+            for heading, routes in sections.items():
+                self._tidied(path, heading, tally)
+                if (state := self._improved(path, heading, tally)) is not None:
+                    for chunk, subject in routes:
+                        self.rows.moved(chunk, subject, state, heading)
+            self._rewritten(path, wikify.ordered(self.pages[path]), (), tally)
+            self._split(path, tally)
+
+    def _edited(self) -> dict[str, dict[str, list[tuple[str, str]]]]:
+        """Article → section → the routes that a judge has not looked at since they went into it."""
+        fresh = (WRITTEN,) if self.judge.name == Rules.name else (WRITTEN, TIDY)
+        found: dict[str, dict[str, list[tuple[str, str]]]] = {}
+        for row in self.rows.now["routes"].values():
+            subject = self.rows.subject(row["subject"])
+            if row["state"] in fresh and subject is not None and subject["article"] in self.pages:
+                found.setdefault(subject["article"], {}).setdefault(row["section"], []).append((row["chunk"], row["subject"]))
+        for path, patch in self.patches.items():
+            for section in article.body_sections(self.pages[path]):
+                if section.anchor in patch.anchors and not patch.created:
+                    found.setdefault(path, {}).setdefault(section.heading, [])
+        return found
+
+    def _tidied(self, path: str, heading: str, tally: Tally) -> None:
+        text = self.pages[path]
+        at = self._target(path, heading)
+        if at is not None:
+            body = wikify.tidied(text[at.body : at.end])
+            self._rewritten(path, text[: at.body] + body + text[at.end :], (at.anchor,), tally)
+
+    def _improved(self, path: str, heading: str, tally: Tally) -> str | None:
+        """Let the judge say a section anew; the state of its routes, None while the answer is waited for."""
+        at = self._target(path, heading)
+        rows = self._told(self.pages[path], at) if at is not None and self.judge.name != Rules.name else []
+        if at is None or len(rows) < IMPROVED_LEAST:
+            return TIDY if self.judge.name == Rules.name else IMPROVED
+        text, title = self.pages[path], article.title_of(self.pages[path])
+        refused = tally.rejected
+        drafted = self._asked(tally, partial(self.judge.improve, title, heading, rows), f"{title}: {heading}")
+        if drafted is None:
+            return IMPROVED if tally.rejected > refused else None
+        numbers = {source.path: number for number, source in article.notes(text).items()}
+        linker = compose.Linker(self._surfaces())
+        standing = compose.links(text[: at.start] + text[at.end :])
+        told = compose.paragraphs(sorted(drafted, key=lambda one: one.at), numbers)
+        body = "\n\n".join(linker.linked(line, title, standing) for line in told.split("\n\n"))
+        self._rewritten(path, article.with_body(text, at, body), (at.anchor,), tally)
+        return IMPROVED
+
+    def _target(self, path: str, heading: str) -> Section | None:
+        return next((row for row in article.body_sections(self.pages[path]) if row.heading == heading != HISTORY), None)
+
+    def _told(self, text: str, at: Section) -> list[Statement]:
+        """The sentences of a section as statements, one for each turn that they cite; none where it is not ours alone."""
+        known = article.notes(text)
+        rows: list[Statement] = []
+        for paragraph in wikify.paragraphs(text[at.body : at.end]) or ():
+            for one in paragraph.told:
+                plain = article.shown(one.text)
+                for number in one.numbers:
+                    said = self.reading.turn(known[number].path)
+                    if said is None:
+                        return []
+                    rows.append(Statement(plain, said, 0.0, False, "", frozenset(), plain))
+        return rows
+
+    def _rewritten(self, path: str, text: str, anchors: Iterable[str], tally: Tally) -> None:
+        before = self.pages[path]
+        if text != before and self._pass(path, before, text, article.title_of(before), tally, anchors):
+            self.pages[path] = text
+            tally.given += 1
+
+    def _split(self, path: str, tally: Tally) -> None:
+        """Split a section off that has outgrown its article; the parent keeps a summary and points to it."""
+        title = article.title_of(self.pages[path])
+        parted = wikify.split(self.pages[path], title)
+        if parted is None or self._path(parted.title) in self.pages:
+            return
+        child_path = self._path(parted.title)
+        ok = self._pass(child_path, None, parted.child, parted.title, tally)
+        kept = {source.path for source in article.notes(parted.parent).values()}
+        moved = {source.path for source in article.notes(self.pages[path]).values()} - kept
+        problems = [
+            p
+            for p in gate.check(self.pages[path], parted.parent, title, self.reading.resolves, moved)
+            if "shrink" not in p
+        ]
+        if ok and not problems and moved <= {source.path for source in article.notes(parted.child).values()}:
+            self.pages[child_path], self.pages[path] = parted.child, parted.parent
+            tally.given += 1
+        else:
+            tally.rejected += 1
 
     def _maps(self, tally: Tally) -> None:
         """Keep the map of all articles, by category. What a person writes around the list stays."""
@@ -879,63 +956,6 @@ def _healed_line(line: str, dead: set[int]) -> str | None:
     if not kept and not rest:
         return None
     return line[:start] + " ".join([*kept, *([rest] if rest else [])])
-
-
-@dataclass(frozen=True, slots=True)
-class Parted:
-    title: str
-    child: str
-    parent: str
-
-
-SPLIT_WORDS = 400
-"""Words of a section that may become an article of its own."""
-SUMMARY = 3
-"""Paragraphs that the parent keeps of it."""
-
-
-def split(text: str, title: str) -> Parted | None:
-    """An article and its largest section as one of its own, where that outweighs all others; the section keeps a summary."""
-    rows = [row for row in article.body_sections(text) if row.heading != HISTORY]
-    if len(rows) < 2:
-        return None
-    size = {row.anchor: article.words(article.without_markers(text[row.body : row.end])) for row in rows}
-    largest = max(rows, key=lambda row: size[row.anchor])
-    if size[largest.anchor] < SPLIT_WORDS or size[largest.anchor] < sum(size.values()) - size[largest.anchor]:
-        return None
-    return _parted(text, title, largest)
-
-
-def _parted(text: str, title: str, at: Section) -> Parted:
-    name = f"{at.heading} of {title}" if article.infobox(text).get("type") == "person" else f"{title} and {at.heading}"
-    known = article.notes(text)
-    body = text[at.body : at.end].strip()
-    paragraphs = [part for part in body.split("\n\n") if part.strip() and not part.startswith("*Main article")]
-    summary = paragraphs[-SUMMARY:]
-    child_sources = [known[number] for number in dict.fromkeys(article.markers(body)) if number in known]
-    numbers = article.numbered({}, child_sources)
-    renumber = {number: numbers[source.path] for number, source in known.items() if source.path in numbers}
-    paragraphs = [re.sub(r"\[\^(\d+)\]", lambda m: f"[^{renumber[int(m[1])]}]", part) for part in paragraphs]
-    years: dict[str, list[str]] = {}
-    for part in paragraphs:
-        match = re.match(r"\*\d+ (\w+ \d{4})\.\*", part)
-        years.setdefault(match[1] if match else at.heading, []).append(part)
-    opening = re.sub(r"^\*[^*]+\.\* ", "", paragraphs[0])
-    info = {"type": "topic", "kind": "domain", "part_of": f"[[{title}]]"}
-    child = article.assembled(
-        name, info, f"**{name}**: {opening}", [(heading, "\n\n".join(inside)) for heading, inside in years.items()], [title],
-        {numbers[source.path]: source for source in child_sources},
-    )  # fmt: skip
-    parent = article.with_body(text, at, f"*Main article: [[{name}]]*\n\n" + "\n\n".join(summary))
-    return Parted(name, child, _closed(parent))
-
-
-def _closed(text: str) -> str:
-    """A page without the footnotes that nothing cites any more, numbers closed up."""
-    cited = set(article.markers(text))
-    order = {number: place for place, number in enumerate(sorted(n for n in article.notes(text) if n in cited), 1)}
-    lines = [line for line in text.split("\n") if not (m := re.match(r"\[\^(\d+)\]:", line)) or int(m[1]) in cited]
-    return re.sub(r"\[\^(\d+)\]", lambda m: f"[^{order.get(int(m[1]), int(m[1]))}]", "\n".join(lines))
 
 
 def _stretches(seqs: Sequence[int]) -> list[tuple[int, int]]:

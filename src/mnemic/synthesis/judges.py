@@ -60,6 +60,10 @@ class Judge(Protocol):
         """What a section says, from these statements alone."""
         ...
 
+    def improve(self, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
+        """What a section says, said better: of its own sentences, one row for each turn that they cite."""
+        ...
+
 
 class Rules:
     """The judge without a model. It quotes, it never invents."""
@@ -77,6 +81,9 @@ class Rules:
 
     def draft(self, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
         return [sentence_of(row) for row in rows]
+
+    def improve(self, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
+        return self.draft(title, heading, rows)
 
 
 class Asked:
@@ -102,12 +109,18 @@ class Asked:
         return self._asked("subjects", SUBJECTS, _turns(turns, self._nonce()), NAMES, 512, partial(_mentions, turns))
 
     def draft(self, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
+        return self._sentences("draft", DRAFT, title, heading, rows)
+
+    def improve(self, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
+        return self._sentences("improve", IMPROVE, title, heading, rows)
+
+    def _sentences(self, stage: str, system: str, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
         items = [frames.Item(f"statement/{place}", row.text, f"{from_ms(row.said.at):%Y-%m-%d}", "user")
                  for place, row in enumerate(rows, 1)]  # fmt: skip
         prompt = f"Article: {title}\nSection: {heading}\n{frames.render(items, self._nonce())}"
         tokens = sum(len(row.text) for row in rows) + 256
         return self._asked(
-            "draft", DRAFT, prompt, SENTENCES, tokens, lambda answer: checked(answer.get("sentences"), title, heading, rows)
+            stage, system, prompt, SENTENCES, tokens, lambda answer: checked(answer.get("sentences"), title, heading, rows)
         )
 
     def _asked(
@@ -221,6 +234,10 @@ SUBJECTS = "Name the things and subjects that a stretch of conversation is about
 DRAFT = (
     "Write a section of an encyclopedia article from numbered statements: third person, in their own words, nothing added."
     " Every sentence names the numbers of the statements it rests on; every statement is used." + _DATA
+)
+IMPROVE = (
+    "Say a section of an encyclopedia article anew from its sentences: what belongs together in one sentence, each thing once, in"
+    " their own words, nothing added. Every sentence names the numbers of those it rests on; every one of them is used." + _DATA
 )
 STARTS: Mapping[str, Any] = {
     "type": "object", "required": ["starts"], "additionalProperties": False,

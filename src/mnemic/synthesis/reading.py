@@ -64,6 +64,14 @@ class Reading:
         found = self._turns[session]
         return [found[seq] for seq in range(first, last + 1) if seq in found]
 
+    def turn(self, path: str) -> Said | None:
+        """The turn at a path; None where there is none that may be read."""
+        node = self._store.node(self._ns, path)
+        document = self._document(node.document) if node is not None else None
+        if node is None or document is None or document.session is None or not node.message:
+            return None
+        return next(iter(self.turns(document.session, node.message, node.message)), None)
+
     def _read(self, session: str) -> list[Said]:
         rows = self.sessions.get(session, [])
         by_shelf: dict[str, list[int]] = defaultdict(list)
