@@ -1,0 +1,63 @@
+"""docs/reference/rest.md, from the OpenAPI document that the server answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from mnemic.interfaces.rest.openapi import ROOT, document
+from reference.text import Schema, arguments, code, made_from, members, prose, table
+
+HEAD = """# REST
+
+Every operation of `/openapi.json` (OpenAPI 3.1), below `/api/v1`. Who may call, times, pages, edits and errors:
+[serving](../serve.md#rest). Required arguments are **bold**. Any may also answer with a problem document ({codes});
+what these mean: [errors](errors.md#rest).
+
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    made = document()
+    groups: dict[str, list[tuple[str, str, Mapping[str, Any]]]] = {}
+    for path, operations in made["paths"].items():
+        for method, one in operations.items():
+            groups.setdefault(one["tags"][0], []).append((method.upper(), path, one))
+    verbs = [one for group in groups.values() if len(group) == 1 for one in group]
+    codes = sorted({code for group in groups.values() for _, _, one in group for code in one["responses"] if code >= "400"})
+    parts = [made_from("/openapi.json"), HEAD.format(codes=", ".join(codes)), _section("Verbs", verbs)]
+    parts += [_section(tag.capitalize(), group) for tag, group in sorted(groups.items()) if len(group) > 1]
+    return "".join(parts)
+
+
+def _section(title: str, group: list[tuple[str, str, Mapping[str, Any]]]) -> str:
+    rows = [[_linked(method, path, one), prose(one["summary"])] for method, path, one in group]
+    entries = "".join(_entry(method, path, one) for method, path, one in group)
+    return f"## {title}\n\n{table(['operation', 'what for'], rows)}\n{entries}"
+
+
+def _linked(method: str, path: str, one: Mapping[str, Any]) -> str:
+    name = code(f"{method} {_short(path)}")
+    return f"[{name}](#{one['operationId']})" if _entry(method, path, one) else name
+
+
+def _short(path: str) -> str:
+    return path.removeprefix(ROOT)
+
+
+def _entry(method: str, path: str, one: Mapping[str, Any]) -> str:
+    given = [(f"{each['name']}", each, each.get("required", False)) for each in one.get("parameters", ())]
+    rows: list[tuple[str, Schema, bool]] = [
+        (name, {**each["schema"], **_described(each)}, needed) for name, each, needed in given
+    ]
+    body = one.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    rows += list(members(body))
+    if not rows:
+        return ""
+    return f"### {code(f'{method} {_short(path)}')} {{ #{one['operationId']} }}\n{arguments(rows)}\n"
+
+
+def _described(parameter: Mapping[str, Any]) -> dict[str, str]:
+    where = {"path": "In the path.", "header": "A header."}.get(parameter["in"], "")
+    return {"description": " ".join(part for part in (where, parameter.get("description", "")) if part)}
