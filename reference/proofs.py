@@ -26,11 +26,20 @@ def page(root: Path) -> str:
     for name in sorted(cited(root)):
         module, test = located(root, name)
         files.setdefault(module, set()).update([test] if test else [])
-    parts = [made_from("the links of docs/*.md"), HEAD]
+    parts = ["---\nsearch:\n  exclude: true\n---\n", made_from("the links of docs/*.md"), HEAD]
     for module, tests in sorted(files.items()):
         parts.append(f"## {module.replace('.', '/')}.py {{ #{module} }}\n\n{_about(root, module)}\n\n")
-        parts += [f"::: {module}.{test}\n    options:\n      show_source: true\n\n" for test in _ordered(root, module, tests)]
+        parts += [_shown(module, test) for test in _ordered(root, module, tests)]
     return "".join(parts)
+
+
+def _shown(module: str, test: str) -> str:
+    """Its name is a sentence, and stands there as one."""
+    said = test.removeprefix("test_").replace("_", " ")
+    said = said[:1].upper() + said[1:]
+    options = {"heading": said, "toc_label": said, "show_source": "true", "show_signature": "false"}
+    options |= {"show_symbol_type_heading": "false", "separate_signature": "false"}
+    return f"::: {module}.{test}\n    options:\n" + "".join(f"      {name}: {value}\n" for name, value in options.items()) + "\n"
 
 
 def cited(root: Path) -> set[str]:

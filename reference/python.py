@@ -40,9 +40,8 @@ def parts() -> dict[str, str]:
 
 def page() -> str:
     """The whole page."""
-    entries = [made_from("the docstrings of src/mnemic"), HEAD, "## Memory\n\n", _shown("mnemic.memory.Memory")]
-    for name, kind in parts().items():
-        entries += [f"## memory.{name} {{ #memory-{name} }}\n\n", _shown(kind)]
+    entries = [made_from("the docstrings of src/mnemic"), HEAD, _shown("mnemic.memory.Memory", "Memory")]
+    entries += [_shown(kind, f"memory.{name}") for name, kind in parts().items()]
     entries += ["## Values\n\nWhat methods take and answer.\n\n", *(_shown(kind) for kind in GIVEN)]
     return "".join(entries)
 
@@ -53,5 +52,10 @@ def _tree() -> ast.ClassDef:
     return body
 
 
-def _shown(kind: str) -> str:
-    return f"::: {kind}\n\n"
+def _shown(kind: str, heading: str = "") -> str:
+    options = (
+        f"    options:\n      heading: {heading}\n      heading_level: 2\n      show_symbol_type_heading: false\n"
+        if heading
+        else ""
+    )
+    return f"::: {kind}\n{options}\n"

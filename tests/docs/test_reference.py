@@ -9,7 +9,8 @@ import pytest
 
 import reference
 from mnemic.interfaces.mcp.tools import BOX
-from mnemic.interfaces.rest.routes import ROUTES, _parts
+from mnemic.interfaces.rest.routes import ROUTES
+from mnemic.interfaces.rest.routes import parts as rest_parts
 from reference import cli, proofs, python, settings
 from tests.docs.reading import MADE, ROOT, text_of
 
@@ -50,7 +51,7 @@ def test_every_variable_that_is_read_is_told_and_no_other() -> None:
 
 def test_every_part_of_memory_that_rest_reaches_is_shown_in_python() -> None:
     shown = set(python.parts().values())
-    reached = {kind.__name__ for name, kind in _parts().items() if name}
+    reached = {kind.__name__ for name, kind in rest_parts().items() if name}
     assert reached <= {one.rpartition(".")[2] for one in shown}
 
 
