@@ -95,6 +95,11 @@ def test_every_option_that_a_page_names_alone_is_one_of_ours(page: Path) -> None
     assert [word for word in used if word not in ours and word not in FOREIGN] == []
 
 
+def test_every_verb_stands_on_the_page_of_the_command_line() -> None:
+    told = {word for span in spans(text_of(DOCS / "cli.md")) for word in span.split()}
+    assert sorted(set(cli.root().commands) - told) == []
+
+
 def test_a_verb_an_option_and_a_group_s_verb_that_are_not_there_would_be_seen() -> None:
     assert problem_of(["mnemic", "remembr", "x"]) == "mnemic has no verb 'remembr'"
     assert problem_of(["mnemic", "recall", "x", "--explian"]) == "mnemic recall has no option --explian"
