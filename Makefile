@@ -2,7 +2,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-.PHONY: setup lint test demo adoption
+DOCS := .venv/.docs
+
+.PHONY: setup lint test demo adoption docs reference
 
 setup: $(STAMP)
 
@@ -20,6 +22,19 @@ test: lint
 
 demo: setup
 	$(BIN)/python -m examples.demo
+
+# The site, in site/: its own packages, strictly built, then every link, anchor and address in it looked at.
+docs: $(DOCS) reference
+	$(BIN)/zensical build --strict --clean
+	$(BIN)/python -m reference.site site
+
+$(DOCS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	touch $@
+
+# The pages of docs/reference, made anew from the code.
+reference: setup
+	$(BIN)/python -m reference
 
 # The real Claude Code, Codex, inspector, conformance suite, server-memory, mem0 and LlamaIndex; each test says which variable names its program.
 adoption: setup

@@ -39,13 +39,17 @@ class EmbedSettings:
     """`[embed]`: which embedder, and where it is."""
 
     embedder: EmbedderName = "hashing"
+    """hashing: words and structure alone, always there. onnx: a model on this machine. http: a server's."""
     model: str | None = None
     """onnx: a folder with model.onnx and tokenizer.json, or a hub name. http: the model's name."""
     url: str | None = None
     """http: the base URL of an OpenAI-compatible server."""
     key: Secret = Secret("")
+    """http: the key that the server asks for."""
     dim: int | None = None
+    """http: how many numbers a vector has; another count is refused."""
     threads: int = 2
+    """onnx: threads of the model."""
     download: bool = False
     """Whether a hub name may be downloaded."""
 
@@ -55,10 +59,15 @@ class CaptureSettings:
     """`[capture]`: when a conversation is flushed, and the limits of a text."""
 
     idle_seconds: float = 1.5
+    """A running conversation is written once it has been silent for so long."""
     max_buffered: int = 60
+    """Turns after which it is written anyway."""
     retry_seconds: int = 120
+    """How long after a failed embedding it is tried again."""
     max_chars: int = 10_000_000
+    """The longest text that is taken."""
     redact: bool = True
+    """Whether secrets are replaced before anything is stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +75,13 @@ class RecallSettings:
     """`[recall]`: the scoring and its budgets (000 §4; numbers: digest §1.10)."""
 
     scoring: str = "structure"
+    """The formula: structure, or seed, the first design's."""
     nodes: int = 6
+    """Hits of an answer, at most."""
     chars: int = 4_000
+    """Characters of an answer, at most."""
     node_chars: int = 900
+    """Characters of one hit, at most."""
     mode: str | None = None
     """Which tiers are asked: heartbeat, normal, deep or creative (001 §2.4); else normal, and more where nothing fits."""
     reranker: str | None = None
@@ -84,7 +97,9 @@ class LlmSettings:
     url: str | None = None
     """The base URL of an OpenAI-compatible server."""
     model: str | None = None
+    """The model's name there."""
     key: Secret = Secret("")
+    """The key that the server asks for."""
     calls: int = 4
     """Calls that one run may make."""
     tokens: int = 40_000
@@ -110,8 +125,11 @@ class Curve:
     floor: float = 0.1
     """Relevance below which nothing falls."""
     active: int = 7
+    """Its last day as active, without a use."""
     warm: int = 21
+    """Its last day as warm."""
     cold: int = 60
+    """Its last day as cold; then it is in the archive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +141,7 @@ class DecaySettings(Curve):
     cards: bool = True
     """Whether it writes tier, relevance and last use at the head of cards."""
     types: Mapping[str, Curve] = field(default_factory=dict)
+    """Kind of document → what is different for it."""
 
     def of(self, kind: str) -> Curve:
         """The curve of a kind of document."""
@@ -142,9 +161,13 @@ class RotateSettings:
     vacuum: bool = False
     """Whether the hot file is shrunk after a rotation."""
     timer: bool = True
+    """Whether `Memory.tend` and what serves rotate."""
     at_start: bool = True
+    """Whether a server does so after its start."""
     by_hand: bool = True
+    """Whether `mnemic rotate` may."""
     every_hours: int = 6
+    """How often the timer does, at most."""
     start_seconds: int = 60
     """How long after its start a server waits before it tends."""
 
