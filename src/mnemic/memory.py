@@ -46,6 +46,7 @@ from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.chain import changes_of
 from mnemic.ledger.chain import opened as unpacked
 from mnemic.ledger.record import NOT_UNDOABLE, digest, erasure_mac, shown
+from mnemic.ledger.revisions import compared, revisions
 from mnemic.ledger.served import checked
 from mnemic.lifecycle import Rotation, Tending, Usages
 from mnemic.lifecycle.curve import DAY_MS
@@ -64,7 +65,7 @@ from mnemic.store.sqlite import backups
 from mnemic.text.clean import encodable
 from mnemic.text.mention import names, paths
 from mnemic.text.tree import slug
-from mnemic.vault import BARE, GONE, Audit, Cards, Compression, Daily, Page, State, Vault, Watch, archive, totals
+from mnemic.vault import BARE, GONE, Around, Audit, Cards, Compression, Daily, Page, State, Vault, Watch, archive, totals
 from mnemic.vault.audit import Violation
 from mnemic.vault.fading import mark
 from mnemic.vault.files import file_name
@@ -150,6 +151,7 @@ class Memory:
         self.records = Records(self._store, self._intake, self._forgetting, self.namespace, settle=self._drain, redact=redact)
         self._buffer: ConversationBuffer | None = None
         self._borrowed = False
+        self._wiki: Wiki | None = None
         self.last_error: str | None = None
         if self.vault.together.interrupted:
             with suppress(MnemicError):  # another process is at it, or the next sync tells what is wrong
@@ -200,15 +202,15 @@ class Memory:
     def remember(
         self, text: str, *, title: str = "", kind: str = "note", at: datetime | None = None,
         importance: float | None = None, context: str = "", source: str | None = None, origin: Origin = "user",
-        op_id: str | None = None, allow_erased: bool = False, index: bool = True,
+        op_id: str | None = None, allow_erased: bool = False, index: bool = True, reason: str = "",
     ) -> Receipt:  # fmt: skip
-        """Store a text as a document and index it. `importance` is 0..1. Raises BadInput."""
+        """Store a text as a document and index it. `importance` is 0..1; `reason` stands in the ledger. Raises BadInput."""
         if importance is not None and not 0 <= importance <= 1:
             raise BadInput(f"importance {importance!r} must lie between 0 and 1")
         note = Note(
             text=text, title=title, kind=kind, context=context, at=None if at is None else to_ms(at),
             importance=importance, source=source, origin=origin, actor=actor(origin), op_id=op_id,
-            allow_erased=allow_erased,
+            allow_erased=allow_erased, reason=reason,
         )  # fmt: skip
         receipt = self._intake.remember(self.namespace, note)
         return self._indexed(receipt) if index else receipt
@@ -354,7 +356,7 @@ class Memory:
             text = "\n\n".join(f"{m.name or m.role}: {bodies.get(m.text_id, '')}" for m in messages)
         else:
             text = bodies.get(document.text_id or -1, "")
-        history = self._store.events(ns, object=f"document:{document.id}", limit=100)
+        history = self._store.events(ns, object=f"document:{document.id}", limit=100, newest=True)[::-1]
         here = node.id if node else None
         return document, {
             "path": path,
@@ -403,6 +405,41 @@ class Memory:
                 if inside and item.path.count("/") <= level + depth:
                     rows[item.path] = {"path": item.path, "kind": item.kind, "title": item.title or document.title}
         return list(rows.values())
+
+    def around(self, path: str, *, steps: int = 2, limit: int = 200) -> dict[str, Any]:
+        """The nodes around one, nearest first, and their edges: parts, what was said next, what is alike, cited or linked.
+
+        `steps` is 1 to 6, `limit` at most 2,000 nodes; `omitted` counts what did not fit. Raises NotFound, BadInput.
+        """
+        with self._store.reading():
+            return Around(self._store, self.namespace).look(path, steps, limit)
+
+    def revisions(self, path: str, *, limit: int = 1_000) -> list[dict[str, Any]]:
+        """The entries that changed what a document says, the latest first. `path` may name a file of the vault.
+
+        Raises NotFound.
+        """
+        with self._store.reading():
+            return [one.json() for one in revisions(self._store, self.namespace, self._document(path))[:limit]]
+
+    def revision(self, path: str, seq: int) -> dict[str, Any]:
+        """What a document said after one of those entries, and as a diff what it changed. Raises NotFound, Damaged."""
+        with self._store.reading():
+            document = self._document(path)
+            found = revisions(self._store, self.namespace, document)
+            return compared(self._store, self.namespace, document, found, seq)
+
+    def _document(self, path: str) -> Document:
+        """The document at a path, that a node there lies in, or of a file."""
+        ns = self.namespace
+        found = self._store.document(ns, path)
+        if found is None and not path.startswith("/"):
+            found = self._store.document_by_source(ns, self.vault.source(path))
+        if found is None and (node := self._store.node(ns, path)) is not None:
+            found = self._store.document_by_id(ns, node.document)
+        if found is None:
+            raise NotFound(f"nothing stands at {path!r}: see `mnemic tree`")
+        return found
 
     # what is known about the user
 
@@ -492,6 +529,10 @@ class Memory:
     def window_status(self) -> dict[str, Any]:
         """How many summaries stand for what, and which of them can never fall below the floor of forgetting."""
         return self._pyramid("remove").status()
+
+    def window_summaries(self, session: str | None = None, *, limit: int = 1_000) -> list[dict[str, Any]]:
+        """What stands for the left-out parts of conversations, or of one, the latest first."""
+        return self._pyramid("remove").rows(session, limit)
 
     def window_work_next(self) -> dict[str, Any] | None:
         """The oldest summary that waits for the agent, as a work order; None if there is none."""
@@ -650,7 +691,10 @@ class Memory:
         """The articles as they are now, to be read in small pieces."""
         from mnemic.synthesis import Wiki
 
-        return Wiki(_VaultPages(self.vault).read())
+        pages = _VaultPages(self.vault).read()
+        if self._wiki is None or not self._wiki.is_of(pages):
+            self._wiki = Wiki(pages)
+        return self._wiki
 
     def _dreams(self) -> Dream:
         from mnemic.synthesis import Dream
@@ -912,13 +956,23 @@ class Memory:
 
     # the ledger
 
-    def ledger(self, *, limit: int = 50, after: int = 0, before: int | None = None) -> list[dict[str, Any]]:
-        """The latest entries, newest first; with `before`, those that precede it; with `after`, those that follow, in order."""
-        if before is not None:
-            start = max(after, before - 1 - limit, 0)
-            events = self._store.events(self.namespace, after=start, limit=max(0, before - 1 - start))[::-1]
-        else:
-            events = self._store.events(self.namespace, after=after, limit=limit, newest=not after)
+    def ledger(
+        self, *, limit: int = 50, after: int = 0, before: int | None = None, op: str | None = None, actor: str | None = None,
+        about: str | None = None,
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """The latest entries, newest first; with `before`, those that precede it; with `after`, those that follow, in order.
+
+        Narrowed to what was done (`op`), by whom (`actor`), and to what: a path and what lies below it, or the beginning of
+        an object such as `experience:`; `fact:3` is just this one.
+        """
+        where: dict[str, Any] = {"op": op, "actor": actor}
+        if about and about.startswith("/"):
+            below = self._store.documents(self.namespace, below=about.rstrip("/"), limit=1_000_000)
+            where["objects"] = [f"document:{one.id}" for one in below]
+        elif about:
+            where["object" if about.partition(":")[2] else "object_begins"] = about
+        newest = before is not None or not after
+        events = self._store.events(self.namespace, after=after, before=before, limit=limit, newest=newest, **where)
         return [shown(event) for event in events]
 
     def ledger_entry(self, seq: int) -> dict[str, Any]:

@@ -114,6 +114,6 @@ def test_no_answer_is_above_its_size_and_a_long_section_is_read_on() -> None:
 
 def test_an_empty_wiki_answers(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
-        assert memory.wiki.list() == {"articles": [], "total": 0, "more": 0}
+        assert memory.wiki.list() == {"articles": [], "total": 0, "next": None, "more": 0}
         assert memory.wiki.search("anything")["hits"] == []
         assert memory.wiki.resolve("anything")["article"] is None

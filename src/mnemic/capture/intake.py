@@ -63,6 +63,8 @@ class Note:
     """The path it should have; else its kind and title make one. A document of the same source moves there."""
     was: str | None = None
     """The source it was read from before it was moved."""
+    reason: str = ""
+    """Why it is remembered, for the ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +183,7 @@ class Intake:
             shelf="hot",
         )
         draft = Draft(
-            "revise" if before else "remember", f"document:{document.id}", note.actor, note.origin,
+            "revise" if before else "remember", f"document:{document.id}", note.actor, note.origin, note.reason,
             changes=tuple(self._changes(ns, before, document)), note={"path": document.path, "redacted": clean.redacted},
         )  # fmt: skip
         event = self._ledger.record(tx, ns, draft)

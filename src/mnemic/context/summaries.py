@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from mnemic.clock import Clock, to_ms
+from mnemic.clock import Clock, iso, to_ms
 from mnemic.context import rules
 from mnemic.context.budget import Budget
 from mnemic.errors import Conflict
@@ -229,6 +229,16 @@ class Pyramid:
                 change = Change("summaries", (row["id"],), row, {**row, "tier": "archive"})
                 faded.setdefault(row["session"], []).append(change)
         return [self._draft(session, changes, 0, 0) for session, changes in sorted(faded.items())]
+
+    def rows(self, session: str | None, limit: int) -> list[dict[str, Any]]:
+        """Summaries of all sessions or of one, archived ones included, the latest first."""
+        where = {} if session is None else {"session": session}
+        rows = self._store.select(self._ns, "summaries", where, limit=limit, newest=True)
+        return [
+            {**row, "sources": json.loads(row["sources"]), "merged_from": json.loads(row["merged_from"]),
+             "created_at": iso(row["created_at"])}
+            for row in rows
+        ]  # fmt: skip
 
     def status(self) -> dict[str, Any]:
         """How many summaries there are, and which the floor can never reach."""

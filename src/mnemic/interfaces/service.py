@@ -12,6 +12,8 @@ from typing import NamedTuple
 from mnemic.interfaces.hooks.client import NOTE
 
 TOKEN = "serve.token"
+PROXY = "proxy.note"
+"""Where the proxy of a home notes itself, so that the workbench can show what it does."""
 
 
 class Note(NamedTuple):
@@ -27,9 +29,9 @@ class Note(NamedTuple):
 
 
 @contextmanager
-def noted(home: Path, note: Note) -> Iterator[bool]:
+def noted(home: Path, note: Note, name: str = NOTE) -> Iterator[bool]:
     """While it serves, a home knows its service; of several the first. Gives whether it is this one."""
-    file = home / NOTE
+    file = home / name
     stream = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         os.fchmod(stream, 0o600)

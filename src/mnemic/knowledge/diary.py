@@ -67,7 +67,7 @@ class Diary(Facet):
     def add(
         self, text: str, *, kind: str = "said", session: str | None = None, tags: Sequence[str] = (),
         context: str = "", at: int | None = None, origin: str | None = None, channel: Origin = "user",
-        op_id: str | None = None,
+        op_id: str | None = None, reason: str = "",
     ) -> dict[str, Any]:  # fmt: skip
         """Append an entry. `at` is when it was said (ms; now if not given), `origin` may only lower the channel's.
 
@@ -100,7 +100,7 @@ class Diary(Facet):
                         "extraction_due": False}  # fmt: skip
             entry = replace(draft, id=act.tx.allocate("diary"))
             change = Change("diary", (entry.id,), None, asdict(entry))
-            seq = act.record("diary", f"diary:{entry.id}", [change], note={"redacted": clean.redacted})
+            seq = act.record("diary", f"diary:{entry.id}", [change], reason, note={"redacted": clean.redacted})
             due = _due(act.tx.select, act.now)
             return {
                 **entry.json(), "status": "stored", "seq": seq, "redacted": clean.redacted, "reason": None,

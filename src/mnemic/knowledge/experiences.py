@@ -23,9 +23,10 @@ from mnemic.knowledge.experience_pool import Library, fit, identity
 from mnemic.knowledge.experience_recall import ask, framed
 from mnemic.knowledge.facet import Facet
 from mnemic.ledger import Ledger, canonical
+from mnemic.ledger.chain import changes_of
 from mnemic.ledger.record import shown as shown_event
 from mnemic.ledger.served import images
-from mnemic.models.event import Change, Draft, Origin, Verdict
+from mnemic.models.event import Change, Draft, Event, Origin, Verdict
 from mnemic.models.experience import (
     Attribution,
     BatchReceipt,
@@ -421,6 +422,24 @@ class Experiences(Facet):
         now = self._now()
         return [shown(item, now) for item in items if status == "deleted" or item.status != "deleted"]
 
+    def families(self) -> Rows:
+        """The families with how many experiences of each status they hold, what was reported of them, and their mean trust."""
+        found: dict[str, dict[str, Any]] = {}
+        for row in self._store.select(self._ns, "experiences", {}):
+            item = experience(row)
+            if item.status in ("superseded", "deleted"):
+                continue
+            one = found.setdefault(item.family, {"family": item.family, "experiences": 0, "statuses": {}, "trust": 0.0,
+                                                 "avoid": 0, "tokens_saved": 0, "reports": 0})  # fmt: skip
+            one["experiences"] += 1
+            one["statuses"][item.status] = one["statuses"].get(item.status, 0) + 1
+            one["trust"] += trust.trust(item.alpha, item.beta)
+            one["avoid"] += item.kind == "negative"
+            one["tokens_saved"] += item.tokens_saved
+            one["reports"] += item.verified + item.rejected
+        ordered = sorted(found.values(), key=lambda one: (-one["experiences"], one["family"]))
+        return [{**one, "trust": round(one["trust"] / one["experiences"], 6)} for one in ordered]
+
     def show(self, number: str, *, revision: int | None = None) -> dict[str, Any]:
         """One experience with its other revisions, its latest reports and its history. A use of it. Raises NotFound."""
         line = [experience(row) for row in self._store.select(self._ns, "experiences", {"id": number})]
@@ -429,11 +448,12 @@ class Experiences(Facet):
         item = current(line) if revision is None else meant(line, revision, "")
         now = self._now()
         reports = self._store.select(self._ns, "reports", {"experience": number}, limit=20, newest=True)
-        history = self._store.events(self._ns, object=f"experience:{number}", limit=100)
+        history = self._store.events(self._ns, object=f"experience:{number}", limit=100, newest=True)[::-1]
         page = {
             **shown(item, now),
             "revisions": [shown(other, now) for other in line],
             "reports": [{**row, "at": iso(row["at"]), "evidence": json.loads(row["evidence"])} for row in reports],
+            "course": list(_course(history, number)),
             "history": [{key: shown_event(e)[key] for key in ("seq", "at", "op", "actor", "reason")} for e in history],
         }
         self.used(f"experiences/{number}", "opened")
@@ -680,6 +700,21 @@ def _says_more(made: Experience, sources: Line) -> bool:
     ))  # fmt: skip
     parts = (trust.tokens(text) for text in (made.gist, "\n".join(lines(made.situation)), "\n".join(lines(made.path))))
     return any(2 * len(words & known) < len(words) for words in parts)
+
+
+def _course(history: Iterable[Event], number: str) -> Iterator[dict[str, Any]]:
+    """How trust went: after each entry that moved it, the trust of the revision that the entry left last."""
+    last: tuple[int, float, str] | None = None
+    for event in history:
+        for change in changes_of(event.payload) if event.payload is not None else ():
+            if change.table != "experiences" or change.after is None or change.key[0] != number:
+                continue
+            item = experience(change.after)
+            now = (item.revision, round(trust.trust(item.alpha, item.beta), 6), item.status)
+            if now != last and item.status not in ("superseded", "deleted"):
+                last = now
+                yield {"seq": event.seq, "at": iso(event.at), "op": event.op, "revision": item.revision, "trust": now[1],
+                       "status": item.status}  # fmt: skip
 
 
 def _attribution(claimed: str | None) -> Attribution | None:

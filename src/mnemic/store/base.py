@@ -406,8 +406,11 @@ class Store(Protocol):
     # ledger
     def head(self, ns: str) -> Head | None: ...
 
-    def events(self, ns: str, *, after: int = 0, limit: int = 1000, newest: bool = False,
-               object: str | None = None) -> list[Event]: ...  # fmt: skip
+    def events(self, ns: str, *, after: int = 0, before: int | None = None, limit: int = 1000, newest: bool = False,
+               object: str | None = None, objects: Sequence[str] | None = None, object_begins: str | None = None,
+               op: str | None = None, actor: str | None = None) -> list[Event]:  # fmt: skip
+        """Entries between two numbers, in order; with `newest`, the last ones, newest first; only those that fit."""
+        ...
 
     def last_events(self, ns: str, objects: Collection[str]) -> Mapping[str, Event]:
         """The last entry about each of some objects, by object."""

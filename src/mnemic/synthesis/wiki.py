@@ -19,24 +19,36 @@ CEILING = 8_000
 SECTION_CHARS = 1_900
 """Characters of a section in one reading."""
 LEAD_CHARS = 140
+READING_CHARS = 24_000
+"""Characters of an article as a person reads it, in one answer."""
 ROWS, GROUP, HITS, SUMMARIES, NEAR = 40, 25, 30, 8, 3
 _LINK = re.compile(r"\[\[([^\]|#\n]+)(?:[|#][^\]\n]*)?\]\]")
 
 
+# Named here because inside the class `list` is a verb.
 Names = list[str]
+Sections = list[dict[str, Any]]
 
 
 class Wiki:
     """The articles of one vault, as they are now."""
 
     def __init__(self, pages: Mapping[str, str]) -> None:
+        self._all = pages
+        self._terms: dict[str, Names] = {}
         self._pages = {path: text for path, text in pages.items() if path.startswith("articles/")}
         self._titles = {
             path: article.title_of(text) or path.rpartition("/")[2].removesuffix(".md") for path, text in self._pages.items()
         }
 
-    def list(self) -> dict[str, Any]:
-        """Every article by title."""
+    def is_of(self, pages: Mapping[str, str]) -> bool:
+        """Whether these are the pages that it was made of."""
+        return self._all == pages
+
+    def list(self, start: int = 0) -> dict[str, Any]:
+        """Articles by title, from a place on; `next` is where to read on. Raises BadInput."""
+        if start < 0:
+            raise BadInput(f"start {start} is no place in a list: give 0 or more")
         rows = [
             {
                 "title": self._titles[path],
@@ -47,7 +59,8 @@ class Wiki:
             for path, text in sorted(self._pages.items())
             if article.redirect(text) is None
         ]
-        return _fitted({"articles": rows, "total": len(rows)}, "articles")
+        found = _fitted({"articles": rows[start:], "total": len(rows), "next": None}, "articles")
+        return {**found, "next": start + len(found["articles"]) if found["more"] else None}
 
     def resolve(self, name: str) -> dict[str, Any]:
         """The article that a name means: by title, alias or redirect; else up to three near ones."""
@@ -92,6 +105,52 @@ class Wiki:
             "next": end if end < len(body) else None,
         }
 
+    def read(self, name: str, anchor: str = article.LEAD) -> dict[str, Any]:
+        """An article as a person reads it: infobox, contents, links and sections with their citations, from one section on.
+
+        Up to 24,000 characters, of at least one section; `next` is the section to read on from. Raises NotFound.
+        """
+        path = self._open(name)
+        text = self._pages[path]
+        rows = [row for row in article.sections(text) if row.level in (0, 2) and row.heading != "References"]
+        begin = next((place for place, row in enumerate(rows) if row.anchor == anchor), None)
+        if begin is None:
+            names = ", ".join(row.anchor for row in rows)
+            raise NotFound(f"{self._titles[path]!r} has no section {anchor!r}: it has {names[:400]}")
+        known, size, sections = article.notes(text), 0, Sections()
+        for row in rows[begin:]:
+            body = text[row.body : row.end].strip()
+            if sections and size + len(body) > READING_CHARS:
+                break
+            size += len(body)
+            cited = {f"^{number}": known[number].path for number in dict.fromkeys(article.markers(body)) if number in known}
+            sections.append({"anchor": row.anchor, "heading": row.heading, "text": body, "sources": cited})
+        left = rows[begin + len(sections) :]
+        linked = self.links(name)
+        return {
+            "article": self._titles[path], "path": path, "infobox": self.infobox(name)["infobox"],
+            "contents": [{"anchor": row.anchor, "heading": row.heading} for row in rows if row.heading],
+            "sections": sections, "next": left[0].anchor if left else None, "categories": article.categories(text),
+            "links": linked["links"], "backlinks": linked["backlinks"], "more": linked["more"],
+            "talk": self._talk(path) is not None,
+        }  # fmt: skip
+
+    def talk(self, name: str, offset: int = 0) -> dict[str, Any]:
+        """What is to be decided about an article, as dreams and people raised it; `text` is empty where nothing is.
+
+        Raises NotFound, BadInput.
+        """
+        path = self._open(name)
+        text = self._talk(path) or ""
+        if offset < 0 or offset > len(text):
+            raise BadInput(f"offset {offset} lies outside the page's {len(text)} characters")
+        end = _cut(text, offset)
+        return {"article": self._titles[path], "path": _talk_path(path), "text": text[offset:end],
+                "next": end if end < len(text) else None}  # fmt: skip
+
+    def _talk(self, path: str) -> str | None:
+        return self._all.get(_talk_path(path))
+
     def links(self, name: str) -> dict[str, Any]:
         """What an article links to and what links to it, at most 25 of each."""
         path = self._open(name)
@@ -130,7 +189,9 @@ class Wiki:
         for path, text in self._pages.items():
             if article.redirect(text) is not None or not wanted:
                 continue
-            title, said = set(terms(self._titles[path])), terms(article.prose(text))
+            if path not in self._terms:
+                self._terms[path] = terms(article.prose(text))
+            title, said = set(terms(self._titles[path])), self._terms[path]
             held = set(said) | title
             if hits := wanted & held:
                 count = sum(term in wanted for term in said)
@@ -194,6 +255,10 @@ class Wiki:
             (len(grams & _grams(title)) / max(1, min(len(grams), len(_grams(title)))), title) for title in self._titles.values()
         ]
         return [title for score, title in sorted(scored, key=lambda row: (-row[0], row[1]))[:NEAR] if score >= 0.3]
+
+
+def _talk_path(path: str) -> str:
+    return "talk/" + path.removeprefix("articles/")
 
 
 def _grams(name: str) -> set[str]:

@@ -96,10 +96,10 @@ def asked(home: str, namespace: str | None, event: str, given: bytes, seconds: f
     return post(host, int(port), token, f"/api/v1/hooks/{event}", given or b"{}", seconds)
 
 
-def running(home: str) -> list[str]:
+def running(home: str, note: str = NOTE) -> list[str]:
     """The note of the service that runs. Raises Unanswered where none does."""
     try:
-        stream = os.open(os.path.join(home, NOTE), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        stream = os.open(os.path.join(home, note), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         raise Unanswered("no service was noted") from None
     try:

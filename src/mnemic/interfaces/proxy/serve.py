@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from mnemic.errors import MissingExtra
-from mnemic.interfaces import serving
+from mnemic.interfaces import service, serving
 from mnemic.interfaces.guard import Guard
 
 if TYPE_CHECKING:
@@ -61,6 +61,9 @@ def serve(
     line = serving.bound(host, port)
     own = f"[{host}]" if ":" in host else host
     app = application(relay, hosts=(*hosts, host), origins=origins)
-    with line, serving.server(app) as server, memory.tending():
-        ready(f"http://{own}:{line.getsockname()[1]}")
+    number = line.getsockname()[1]
+    note = service.Note(host, number, "", memory.namespace, memory.namespace)
+    noted = service.noted(memory.settings.home, note, service.PROXY)  # so that the workbench can show what it does
+    with line, serving.server(app) as server, memory.tending(), noted:
+        ready(f"http://{own}:{number}")
         server.run(sockets=[line])

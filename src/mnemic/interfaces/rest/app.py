@@ -54,10 +54,10 @@ FILE_BYTES = 2 * 1024 * 1024 * 1024
 ALIVE = 5.0
 """Seconds after which long work says that it lives, where it has nothing else to say."""
 WORKBENCH = Path(__file__).parent.parent / "workbench"
-ASSETS = {
-    "/": ("index.html", "text/html"), "/app.js": ("app.js", "text/javascript"), "/app.css": ("app.css", "text/css"),
-    "/icon.svg": ("icon.svg", "image/svg+xml"),
-}  # fmt: skip
+KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+ASSETS = {"/": ("index.html", "text/html")} | {
+    f"/{file.name}": (file.name, KINDS[file.suffix]) for file in sorted(WORKBENCH.iterdir()) if file.suffix in KINDS
+}
 """The workbench's own files. They hold no memory: what they show they ask for, with the token."""
 OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", *ASSETS})
 """What needs no token."""
@@ -210,7 +210,7 @@ def _page(memory: Memory, route: Route, given: dict[str, Any], place: tuple[int,
     asked = {name: text for name, text in request.query_params.multi_items() if name not in ("cursor", "limit")}
     method = route.method_of(memory)
     if route.page == "ledger":
-        rows = method(limit=limit + 1, **({"before": begin} if begin else {}))
+        rows = method(limit=limit + 1, **given, **({"before": begin} if begin else {}))
         more, rows = len(rows) > limit, rows[:limit]
         after = rows[-1]["seq"] if rows else 0
     else:

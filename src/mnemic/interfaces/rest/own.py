@@ -20,12 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from mnemic.clock import iso
 from mnemic.errors import BadInput, NotFound
-from mnemic.interfaces.hooks.client import SECONDS
+from mnemic.interfaces.hooks.client import SECONDS, Unanswered, running
 from mnemic.interfaces.hooks.run import answer
+from mnemic.interfaces.service import PROXY
 
 if TYPE_CHECKING:
     from mnemic.memory import Memory
 
+PROXY_SECONDS = 2.0
+"""For the proxy's answer about itself."""
 TOLD = 1_000
 """Rows of an import's report."""
 MNEMIC = "mnemic"
@@ -38,6 +41,22 @@ NAME = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}\.(zip|jsonl)")
 def hook(memory: Memory, event: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """An event of a coding agent's session, as `mnemic hook` takes it from its standard input."""
     return answer(memory, event, given) if event in SECONDS else {}
+
+
+def proxy(memory: Memory) -> dict[str, Any]:
+    """What the proxy that runs on this home and namespace did with the last turns, and why; `serving` is false if none runs."""
+    import json
+    from http.client import HTTPConnection, HTTPException
+
+    try:
+        host, port, _, served, _ = running(str(memory.settings.home), PROXY)
+        if served != memory.namespace:
+            raise Unanswered("it serves another namespace")
+        line = HTTPConnection(host, int(port), timeout=PROXY_SECONDS)
+        line.request("GET", "/mnemic/status", headers={"Host": f"localhost:{port}", "Connection": "close"})
+        return {"serving": True, **json.loads(line.getresponse().read())}
+    except (Unanswered, OSError, HTTPException, ValueError, TypeError):
+        return {"serving": False, "turns": []}
 
 
 # files
@@ -251,7 +270,7 @@ def _record(one: Any) -> dict[str, Any]:
 
 
 OWN: Mapping[str, Callable[..., Any]] = {
-    "hook": hook, "backup": backup, "backups": backups, "backup_file": backup_file, "backup_delete": backup_delete,
+    "hook": hook, "proxy": proxy, "backup": backup, "backups": backups, "backup_file": backup_file, "backup_delete": backup_delete,
     "export": export, "export_training": export_training, "exports": exports, "export_file": export_file,
     "export_delete": export_delete, "take": take, "window_prepare": window_prepare, "window_observe": window_observe,
     "records.below": records, "records.get": record, "records.put": record_put, "records.remove": record_remove,

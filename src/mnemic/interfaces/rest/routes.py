@@ -141,7 +141,7 @@ NUMBERED: Mapping[str, tuple[str, ...]] = {
 GRAPH = ("create_entities", "create_relations", "add_observations", "delete_entities", "delete_observations", "delete_relations",
          "open", "search")  # fmt: skip
 
-WIKI = ("search", "resolve", "toc", "section", "infobox", "links", "category")
+WIKI = ("search", "resolve", "toc", "section", "infobox", "links", "category", "read", "talk")
 
 
 ELSEWHERE: Mapping[str, str] = {
@@ -209,7 +209,8 @@ def _table() -> tuple[Route, ...]:
         Route(post, "/accept", "accept", scopes=care), Route(get, "/doctor", "doctor", scopes=care, wide=True),
         Route(get, "/page", "show", fixed={"touch": False}, steady=True), Route(post, "/open", "show", scopes=read),
         Route(post, "/forget", "forget", guards="show"), Route(post, "/tier", "tier", guards="show"),
-        Route(get, "/tree", "tree", page="slice"),
+        Route(get, "/tree", "tree", page="slice"), Route(get, "/around", "around"),
+        Route(get, "/revisions", "revisions", page="slice"), Route(get, "/revisions/{seq}", "revision"),
         Route(get, "/bookmarks/{name}", "bookmark", steady=True),
         Route(put, "/bookmarks/{name}", "set_bookmark", whole="place", guards="bookmark"),
         Route(get, "/ledger", "ledger", page="ledger"), Route(get, "/ledger/{seq}", "ledger_entry"),
@@ -225,6 +226,7 @@ def _table() -> tuple[Route, ...]:
         Route(post, "/experiences/refine", "experiences.refine"), Route(post, "/experiences/ingest", "experiences.ingest"),
         Route(post, "/experiences/consolidate", "experiences.consolidate"),
         Route(post, "/experiences/recall", "experiences.recall", scopes=read),
+        Route(get, "/experiences/families", "experiences.families", page="slice"),
         Route(get, "/experiences/{number}", "experiences.show", steady=True), *acts,
         Route(get, "/vault", "vault.status"), Route(post, "/vault/sync", "vault.sync", long=True),
         Route(post, "/vault/rebuild", "vault.rebuild", scopes=care, long=True),
@@ -235,6 +237,7 @@ def _table() -> tuple[Route, ...]:
         Route(get, "/sessions/{name}", "session"),
         Route(get, "/dreams", "dreams", page="slice"), Route(get, "/dreams/{id}", "dream_show"),
         Route(post, "/dream/work/next", "work_next", scopes=both), Route(post, "/dream/work/{id}/submit", "work_submit"),
+        Route(get, "/window/summaries", "window_summaries", page="slice"), Route(get, "/proxy", "proxy"),
         Route(post, "/window/work/next", "window_work_next", scopes=both),
         Route(post, "/window/work/{id}/submit", "window_work_submit"),
         Route(post, "/window/prepare", "window_prepare", scopes=both), Route(post, "/window/observe", "window_observe"),

@@ -123,9 +123,11 @@ class Events(Shelves):
         return {event.object: event for _, event in sorted(found.items())}
 
     def events(
-        self, ns: str, *, after: int = 0, limit: int = 1000, newest: bool = False, object: str | None = None
-    ) -> list[Event]:
-        """Entries after a number, in order; with `newest`, the last ones, newest first."""
+        self, ns: str, *, after: int = 0, before: int | None = None, limit: int = 1000, newest: bool = False,
+        object: str | None = None, objects: Sequence[str] | None = None, object_begins: str | None = None,
+        op: str | None = None, actor: str | None = None,
+    ) -> list[Event]:  # fmt: skip
+        """Entries between two numbers, in order; with `newest`, the last ones, newest first; only those that fit."""
         space = self.space(ns)
         sql = f"{_EVENT} AND l.seq>?"
         bindings: list[int | str] = [space, after]
@@ -133,9 +135,19 @@ class Events(Shelves):
             # Named, because SQLite would rather walk the whole ledger than look each entry up.
             sql = sql.replace("ledger l ", "ledger l INDEXED BY ledger_object ") + " AND l.object=?"
             bindings.append(object)
+        if before is not None:
+            sql, bindings = sql + " AND l.seq<?", [*bindings, before]
+        narrowing = {
+            "l.op=?": op, "l.actor=?": actor, "instr(l.object, ?)=1": object_begins,
+            "l.object IN (SELECT value FROM json_each(?))": None if objects is None else json.dumps(objects),
+        }  # fmt: skip
+        for condition, value in narrowing.items():
+            if value is not None:
+                sql, bindings = f"{sql} AND {condition}", [*bindings, value]
         sql += f" ORDER BY l.seq {'DESC' if newest else 'ASC'} LIMIT ?"
         found = _by_seq(self.hot.rows(sql, (*bindings, limit)))
-        if not _moves(object) if object is not None else _whole(found, after, limit, newest):
+        narrowed = any(value is not None for value in narrowing.values())
+        if not _moves(object) if object is not None else not narrowed and _whole(found, after, before, limit, newest):
             return list(found.values())
         found = self._older(space, sql, (*bindings, limit)) | found
         return [found[seq] for seq in sorted(found, reverse=newest)[:limit]]
@@ -158,9 +170,11 @@ def _moves(object: str) -> bool:
     return object.startswith("document:")
 
 
-def _whole(found: Collection[int], after: int, limit: int, newest: bool) -> bool:
-    """Whether nothing is missing among entries of the hot shelf: numbers have no gaps, and the last stays there."""
+def _whole(found: Collection[int], after: int, before: int | None, limit: int, newest: bool) -> bool:
+    """Whether nothing is missing among entries of the hot shelf: numbers have no gaps, and the last of all stays there."""
     seqs = sorted(found)
     if not seqs or seqs[-1] - seqs[0] != len(seqs) - 1:
-        return not seqs
+        return not seqs and before is None
+    if before is not None and seqs[-1] != before - 1:
+        return False
     return seqs[0] == after + 1 or (newest and len(seqs) == limit)
