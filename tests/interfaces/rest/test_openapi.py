@@ -36,7 +36,8 @@ def test_schemathesis_finds_no_fault_of_ours_and_no_answer_that_is_not_described
     config.write_text("")
     with serving(tmp_path) as (url, headers):
         command = [
-            sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()", "--config-file", str(config), "run",
+            sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()",
+            "--config-file", str(config), "run",
             f"{url}/openapi.json", "--header", f"Authorization: {headers['authorization']}", "--phases", "coverage,fuzzing",
             "--checks", ",".join(CHECKS), "--generation-deterministic", "--max-examples", "3", "--no-color",
             "--suppress-health-check", "all",

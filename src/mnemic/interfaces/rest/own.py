@@ -270,7 +270,8 @@ def _record(one: Any) -> dict[str, Any]:
 
 
 OWN: Mapping[str, Callable[..., Any]] = {
-    "hook": hook, "proxy": proxy, "backup": backup, "backups": backups, "backup_file": backup_file, "backup_delete": backup_delete,
+    "hook": hook, "proxy": proxy,
+    "backup": backup, "backups": backups, "backup_file": backup_file, "backup_delete": backup_delete,
     "export": export, "export_training": export_training, "exports": exports, "export_file": export_file,
     "export_delete": export_delete, "take": take, "window_prepare": window_prepare, "window_observe": window_observe,
     "records.below": records, "records.get": record, "records.put": record_put, "records.remove": record_remove,
