@@ -149,16 +149,20 @@ class Daily:
     def pages(self, *, follow: bool = True) -> tuple[list[Page], list[str]]:
         """Today's and yesterday's notes, with `follow` brought up to date, and what went wrong with them."""
         today = self.today()
-        days, problems = (today, today - timedelta(days=1)), list[str]()
-        if follow and self._vault.settings.daily:
-            with self._vault.alone() as tick:
-                for day in days:
-                    done = self._update(day, tick)
-                    if done.status == "skipped":
-                        problems.append(f"{file_of(day)}: {done.reason}")
-        return [page for day in days if (page := self._page(day, problems))], problems
+        days, problems, found = (today, today - timedelta(days=1)), list[str](), list[Page | None]()
+        if not (follow and self._vault.settings.daily):
+            found = [self._page(day, self._day(day), problems) for day in days]
+            return [page for page in found if page], problems
+        with self._vault.alone() as tick:  # until it is read, so that nobody writes what these memories do not have
+            for day in days:
+                memories = self._day(day)
+                done = self._update(day, tick, memories=memories)
+                if done.status == "skipped":
+                    problems.append(f"{file_of(day)}: {done.reason}")
+                found.append(self._page(day, memories, problems))
+        return [page for page in found if page], problems
 
-    def _page(self, day: date, problems: list[str]) -> Page | None:
+    def _page(self, day: date, memories: _Day, problems: list[str]) -> Page | None:
         path = file_of(day)
         if not self._vault.folder.exists(path):
             return None
@@ -170,7 +174,6 @@ class Daily:
             return None
         own = [] if self._vault.hidden(path) else own
         there = paths_in(data)
-        memories = self._day(day)
         origins = [origin for entry, origin in zip(memories.entries, memories.origins, strict=True) if entry.path in there]
         return Page(path, day.isoformat(), own, mirrored(data), lowest([*origins, "human-file"]))
 
@@ -215,16 +218,17 @@ class Daily:
         return problems
 
     def _update(
-        self, day: date, tick: int, *, asked: bool = False, add: bool = True, redo: Collection[str] = ()
-    ) -> Done:
+        self, day: date, tick: int, *, asked: bool = False, add: bool = True, redo: Collection[str] = (),
+        memories: _Day | None = None,
+    ) -> Done:  # fmt: skip
         """Bring one note up to date; what cannot be read or written is left as it is, with the reason."""
         try:
-            return self._updated(day, tick, asked, add, redo)
+            return self._updated(day, self._day(day) if memories is None else memories, tick, asked, add, redo)
         except MnemicError as error:
             return Done("skipped", reason=str(error))
 
-    def _updated(self, day: date, tick: int, asked: bool, add: bool, redo: Collection[str]) -> Done:
-        memories, path, key = self._day(day), file_of(day), f"daily:{self._ns}:{day.isoformat()}"
+    def _updated(self, day: date, memories: _Day, tick: int, asked: bool, add: bool, redo: Collection[str]) -> Done:
+        path, key = file_of(day), f"daily:{self._ns}:{day.isoformat()}"
         told = frozenset[int](json.loads(self._store.meta(key) or "[]"))
         exists = self._vault.folder.exists(path)
         if not exists and (row := self._store.vault_file(self._ns, path)) is not None and row.state == "kept":
