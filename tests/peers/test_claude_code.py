@@ -84,6 +84,31 @@ def test_recall_arrives_in_the_prompt_and_the_next_session_remembers(tmp_path: P
         assert not any("memory-recall" in memory.show(path, touch=False)["text"] for path in kept)
 
 
+def test_what_a_compaction_took_from_the_model_is_recalled_in_the_same_session(tmp_path: Path) -> None:
+    host = Host(tmp_path)
+    subprocess.run([tmp_path / "bin" / "mnemic", "install", "claude-code"], env=host.environ, check=True, capture_output=True)
+    with model(answered) as (url, asked):
+        session = host.run("I moved to Porto last week.", url)["session_id"]
+        host.run("/compact", url, "--resume", session)
+        before = len(asked)
+        assert host.run("Where did I say that I moved to?", url, "--resume", session)["session_id"] == session
+    (prompt,) = {text for row in asked[before:] for text in _texts(row) if "memory-recall" in text and "Porto" in text}
+    assert "I moved to Porto last week." in prompt
+    with host.memory() as memory:
+        assert memory.bookmark(f"session:{session}")["compacted"] > 0
+        kept = [row["path"] for row in memory.tree("/sessions", depth=2) if row["kind"] == "exchange"]
+        assert [memory.show(path, touch=False)["text"].partition("\n")[0] for path in kept] == [
+            "user: I moved to Porto last week.", "user: Where did I say that I moved to?",
+        ]  # fmt: skip
+
+
+def _texts(row: dict[str, Any]) -> list[str]:
+    """The texts of a request's messages."""
+    parts = [message["content"] for message in row.get("messages", ())]
+    return [one if isinstance(one, str) else str(one.get("text", "")) for part in parts for one in
+            ([part] if isinstance(part, str) else part)]  # fmt: skip
+
+
 def test_the_model_can_call_our_tools(tmp_path: Path) -> None:
     def script(path: str, body: dict[str, Any]) -> bytes | None:
         if not path.startswith("/v1/messages") or "count_tokens" in path:
