@@ -1,7 +1,8 @@
-"""What a hook of a coding agent costs a turn: `python -m bench.hooks [--nodes 10000] [--runs 20] [--serving] [--json]`.
+"""What a hook of a coding agent costs a turn: `python -m bench.hooks [--nodes 10000] [--runs 20] [--serving] [--today] [--json]`.
 
 Every event is run as a host runs it, by the command that `mnemic install` writes, in a process of its own, on a home of so many
-message nodes: without a service, or with `--serving` while `mnemic serve` runs. Shown are median and 95th percentile by the
+message nodes that came in some months ago (`--today`: today, all of which a session's start then sums up): without a service, or
+with `--serving` while `mnemic serve` runs. Shown are median and 95th percentile by the
 clock, the median of the processor (of the hook's own process), and the ratio to `python -c pass` in the same run.
 """
 
@@ -24,24 +25,28 @@ from bench.startup import _spent
 from mnemic import Memory
 from mnemic.interfaces.hosts import START
 
+FILLED = "2026-08-01T12:00:00Z"
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--nodes", type=int, default=10_000, help="message nodes of the home")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--serving", action="store_true", help="while `mnemic serve` runs on the home")
+    parser.add_argument("--today", action="store_true", help="all of the home came in today, as after a large import")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        report = measure(Path(folder), options.nodes, options.runs, serving=options.serving)
+        report = measure(Path(folder), options.nodes, options.runs, serving=options.serving, today=options.today)
     print(json.dumps(report, indent=1) if options.json else render(report))
 
 
-def measure(folder: Path, nodes: int, runs: int, *, serving: bool = False) -> dict[str, Any]:
-    """Seconds of every event by its name; with `serving`, while a service runs."""
+def measure(folder: Path, nodes: int, runs: int, *, serving: bool = False, today: bool = False) -> dict[str, Any]:
+    """Seconds of every event by its name; with `serving`, while a service runs; with `today`, on the day all of it came in."""
     environ = {**os.environ, "MNEMIC_CONFIG": str(folder / "config")}
     home, transcript = folder / "home", folder / "transcript.jsonl"
-    with Memory.open(home, environ=environ) as memory:
+    filled = {} if today else {"MNEMIC_NOW": FILLED}
+    with Memory.open(home, environ={**environ, **filled}) as memory:
         memory.facts.add("identity", "home_city", "Porto")
         if nodes:
             fill(memory, sentences(), nodes, random.Random(1))

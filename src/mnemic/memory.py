@@ -998,7 +998,7 @@ class Memory:
         portable, _ = self._portable()
         with self.vault.alone() as tick:
             done = portable.read(self.namespace, Path(folder), dry_run=dry_run)
-            if done["stored"] and done["vault"]:
+            if done["vault"] and not (dry_run or done["duplicate"]):
                 self.vault.look(tick)
         if done["stored"]:
             self._drain()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemic import Memory
-from mnemic.errors import BadInput, Damaged, Refused
+from mnemic.errors import BadInput, Damaged, MnemicError, Refused
 from mnemic.models.document import Turn
 from mnemic.store.schema import TRUTH
 
@@ -185,37 +186,68 @@ def test_a_home_that_holds_something_another_namespace_and_a_full_folder_are_ref
 
 
 WORDS = st.text(min_size=1, max_size=30)
-ACTS = st.lists(
-    st.one_of(
-        st.tuples(st.just("remember"), WORDS), st.tuples(st.just("capture"), WORDS),
-        st.tuples(st.just("forget"), st.integers(0, 9)), st.tuples(st.just("erase"), st.integers(0, 9)),
-        st.tuples(st.just("undo"), st.integers(1, 9)),
-    ),
-    max_size=8,
-)  # fmt: skip
+ACTS: dict[str, Callable[[Memory, str], Any]] = {
+    "remember": lambda memory, said: memory.remember(said),
+    "import": lambda memory, said: memory.remember(said, origin="import", source=f"x:{said}"),
+    "capture": lambda memory, said: memory.capture([Turn("user", said), Turn("assistant", said[::-1])], session=said[:1] or "s"),
+    "diary": lambda memory, said: memory.diary.add(said),
+    "extract": lambda memory, said: memory.extract({"proposals": [
+        {"category": "background", "key": said[:5], "value": said,
+         "source_diary_ids": [row["id"] for row in memory.diary.list()]},
+    ]}),
+    "fact": lambda memory, said: memory.facts.add("preference", "likes", said),
+    "lesson": lambda memory, said: memory.experiences.refine({**LESSON, "family": said[:3], "gist": f"Do {said} first"}),
+    "card": lambda memory, said: (memory.vault.root / "cards" / "Note.md").write_text(f"# Note\n\n{said}\n", "utf-8"),
+}  # fmt: skip
+"""What adds to a memory, of some words."""
+LATER: dict[str, Callable[[Memory, Any], Any]] = {
+    "forget": lambda memory, path: memory.forget(path),
+    "erase": lambda memory, path: memory.forget(path, erase=True),
+    "touch": lambda memory, path: memory.touch(path),
+    "tier": lambda memory, path: memory.tier(path, "core"),
+    "lock": lambda memory, number: memory.facts.lock(number),
+    "delete": lambda memory, number: memory.facts.delete(number),
+    "approve": lambda memory, number: memory.facts.approve(number),
+    "report": lambda memory, lesson: memory.experiences.report(lesson, "success"),
+    "promote": lambda memory, lesson: memory.experiences.promote(lesson, reason="it held"),
+    "pin": lambda memory, lesson: memory.experiences.pin(lesson),
+    "demote": lambda memory, lesson: memory.experiences.demote(lesson, reason="it did not"),
+    "undo": lambda memory, number: memory.undo(number),
+}
+"""What is done with something that is there."""
+
+
+def one_of(memory: Memory, verb: str, number: int) -> Any:
+    """The path, fact, lesson or entry that a number means."""
+    if verb in ("forget", "erase", "touch", "tier"):
+        found = [row["path"] for row in memory.tree(depth=9) if row["kind"] not in ("folder", "session")]
+    elif verb in ("lock", "delete", "approve"):
+        found = [row["id"] for row in memory.facts.list(everything=True)]
+    elif verb == "undo":
+        found = [row["seq"] for row in memory.ledger(limit=9)]
+    else:
+        found = [row["id"] for row in memory.experiences.list()]
+    return found[number % len(found)] if found else None
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(ACTS)
+@given(st.lists(
+    st.tuples(st.sampled_from(sorted(ACTS)), WORDS) | st.tuples(st.sampled_from(sorted(LATER)), st.integers(0, 9)), max_size=12,
+))  # fmt: skip
 def test_whatever_was_done_comes_back(tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, Any]]) -> None:
-    from mnemic.errors import MnemicError
-
     folder = tmp_path_factory.mktemp("p")
     with home(folder / "a") as memory, home(folder / "b") as other:
+        (memory.vault.root / "cards").mkdir(parents=True, exist_ok=True)
         for verb, value in acts:
-            paths = [row["path"] for row in memory.tree(depth=9) if row["kind"] != "folder"]
-            try:
-                if verb == "remember":
-                    memory.remember(value)
-                elif verb == "capture":
-                    memory.capture([Turn("user", value), Turn("assistant", value[::-1])], session=value[:1] or "s")
-                elif verb == "undo":
-                    memory.undo(value)
-                elif paths:
-                    memory.forget(paths[value % len(paths)], erase=verb == "erase")
-            except MnemicError:
-                pass
+            with suppress(MnemicError):
+                if verb in ACTS:
+                    ACTS[verb](memory, value)
+                elif (found := one_of(memory, verb, value)) is not None:
+                    LATER[verb](memory, found)
+        memory.vault.sync()
         memory.export(folder / "out")
         other.read_export(folder / "out")
         assert (state(other), other.ledger_export(), nodes(other)) == (state(memory), memory.ledger_export(), nodes(memory))
         assert other.verify().ok
+        other.export(folder / "again")
+    assert files(folder / "again") == files(folder / "out")

@@ -148,10 +148,8 @@ class Portable:
         counts = manifest["counts"]
         found = {"entries": head.seq if head else 0, "documents": counts["documents"], "vault": counts.get("vault", 0),
                  "stored": 0, "duplicate": 0}  # fmt: skip
-        if head is None:
-            return found
-        known = self._store.event(ns, head.seq)
-        if known and known.hash == head.hash:
+        known = self._store.event(ns, head.seq) if head else None
+        if head and known and known.hash == head.hash:
             return {**found, "duplicate": head.seq}
         if any(self._store.head(name) for name in self._store.namespaces()):
             raise Refused("this home holds something already, and an export keeps its numbers: give --home with a new folder")
@@ -161,11 +159,12 @@ class Portable:
             return found
         with self._files.placed(folder):
             last = self._adopt(ns, folder, manifest)
-        self._ledger.committed(ns, last)
+        if last:
+            self._ledger.committed(ns, last)
         self._store.sweep()
-        return {**found, "stored": last.seq}
+        return {**found, "stored": last.seq if last else 0}
 
-    def _adopt(self, ns: str, folder: Path, manifest: Mapping[str, Any]) -> Event:
+    def _adopt(self, ns: str, folder: Path, manifest: Mapping[str, Any]) -> Event | None:
         self._store.take_erasure_key(bytes.fromhex(manifest["erasure_key"]))
         with self._store.write(ns) as tx:
             for row in _lines(folder / "state" / "documents.jsonl"):
@@ -173,7 +172,7 @@ class Portable:
                     tx.note_stray(row["id"], row["shelf"])
         with self._store.write(ns) as tx:
             last = self._ledger.adopt(tx, ns, (Event(**row) for row in _lines(folder / "ledger.jsonl")))
-            if last is None or [last.seq, last.hash] != [manifest["head"]["seq"], manifest["head"]["hash"]]:
+            if ({"seq": last.seq, "hash": last.hash} if last else None) != manifest["head"]:
                 raise Damaged("the ledger does not end with the head that was exported: nothing was taken in")
             for row in _lines(folder / "texts.jsonl"):
                 tx.add_text(row["id"], row["document"], row["text"])
