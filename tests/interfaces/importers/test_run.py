@@ -161,6 +161,23 @@ def test_the_current_branch_is_the_conversation_and_each_other_stands_beside_it(
     assert texts(memory, "chatgpt-c-1-branch-u2") == ["user: And for the ferry?\n\nassistant: The upper deck."]
 
 
+def test_shards_of_claude_are_one_export_and_an_edited_question_is_a_branch(memory: Memory, tmp_path: Path) -> None:
+    def said(key: str, parent: str, sender: str, words: str) -> dict[str, Any]:
+        return {"uuid": key, "parent_message_uuid": parent, "sender": sender, "text": words, "content": [], "attachments": [],
+                "files": []}  # fmt: skip
+
+    root = "00000000-0000-4000-8000-000000000000"
+    asked = {**shapes.claude("k-2"), "current_leaf_message_uuid": "b2", "chat_messages": [
+        said("a1", root, "human", "Which bird is that? 🐦"), said("a2", "a1", "assistant", "A wren."),
+        said("b1", root, "human", "Which small brown bird is that?"), said("b2", "b1", "assistant", "A dunnock."),
+    ]}  # fmt: skip
+    shards = {"conversations-000.json": [shapes.claude()], "conversations-001.json": [asked], "users.json": []}
+    totals = take(memory, "claude", shapes.zipped(tmp_path / "claude.zip", shards))
+    assert (totals.conversations, totals.stored, totals.broken) == (3, 3, 0)
+    assert texts(memory, "claude-k-2") == ["user: Which small brown bird is that?\n\nassistant: A dunnock."]
+    assert texts(memory, "claude-k-2-branch-a1") == ["user: Which bird is that? 🐦\n\nassistant: A wren."]
+
+
 def test_a_conversation_that_has_grown_adds_only_what_is_new(memory: Memory, tmp_path: Path) -> None:
     chat = shapes.claude()
     take(memory, "claude", shapes.write(tmp_path / "conversations.json", [chat]))

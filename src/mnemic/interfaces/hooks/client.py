@@ -65,7 +65,7 @@ def main(words: list[str]) -> None:
         site.main()
     from mnemic.interfaces.hooks import run
 
-    leave(run.settled(event, named.get("--home"), named.get("--namespace"), given, said, end))
+    leave(run.settled(event, named.get("--home"), named.get("--namespace"), given, said, seconds, end))
 
 
 def received(stream: int, end: float) -> bytes:

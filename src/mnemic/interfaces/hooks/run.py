@@ -28,9 +28,11 @@ SESSION_CHARS = 200
 HOST_NAMES = {"session-start": "SessionStart", "prompt": "UserPromptSubmit"}
 
 
-def settled(event: str, home: str | None, namespace: str | None, given: bytes | None, said: bytes | None, end: float) -> bytes:
-    """The answer to an event, at the time `end` of the monotonic clock at the latest: what the service `said`, else by our own
-    work on what was `given`. Where it failed, it is empty, and why is noted."""
+def settled(
+    event: str, home: str | None, namespace: str | None, given: bytes | None, said: bytes | None, seconds: float, end: float
+) -> bytes:
+    """The answer to an event that may take some seconds, until the time `end` of the monotonic clock: what the service `said`,
+    else by our own work on what was `given`. Where it failed, it is empty, and why is noted."""
     from mnemic.clock import SystemClock
 
     answer: dict[str, Any] = {}
@@ -42,7 +44,7 @@ def settled(event: str, home: str | None, namespace: str | None, given: bytes | 
 
     # Resolved before the thread starts: when its time is up, nothing may have to be asked any more.
     folder = Path(home_folder(os.environ, home))
-    problem = _within(end - time.monotonic(), work) if said is None else None
+    problem = _within(seconds, end, work) if said is None else None
     if problem is None:
         failures.clear(folder, event)
     else:
@@ -58,9 +60,9 @@ def _read(given: bytes) -> Given:
     return row if isinstance(row, dict) else {}
 
 
-def _within(seconds: float, act: Callable[[], object]) -> str | None:
-    """Do it in so many seconds; why it was not done, if so."""
-    problem: list[str] = [f"it took longer than {seconds:.2g} seconds"]
+def _within(seconds: float, end: float, act: Callable[[], object]) -> str | None:
+    """Do it in so many seconds, which are over at `end`; why it was not done, if so."""
+    problem: list[str] = [f"it took longer than {seconds:g} seconds"]
 
     def run() -> None:
         try:
@@ -71,7 +73,7 @@ def _within(seconds: float, act: Callable[[], object]) -> str | None:
 
     worker = threading.Thread(target=run, daemon=True)
     worker.start()
-    worker.join(seconds)
+    worker.join(max(0.0, end - time.monotonic()))
     return problem[0] if problem else None
 
 
