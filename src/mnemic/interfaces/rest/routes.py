@@ -161,6 +161,7 @@ ELSEWHERE: Mapping[str, str] = {
     "daily.standing": "GET /dailies",
     "daily.today": "GET /daily", "daily.told_of": "what forgetting asks", "daily.withdraw": "what forgetting does",
     "state.read": "GET /state", "state.body": "GET /state", "state.origin": "GET /state",
+    "wiki.is_of": "whether it is still the same",
 }  # fmt: skip
 """Public methods that are no route, and why, or what does it instead."""
 INSIDE = frozenset({"vault"})
