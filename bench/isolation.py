@@ -42,6 +42,7 @@ from mnemic.interfaces.integrations.memory_files import CommandError, MemoryFile
 from mnemic.interfaces.mcp import server_memory
 from mnemic.interfaces.mcp.server import answer
 from mnemic.interfaces.rest.app import application
+from mnemic.interfaces.rest.routes import ROUTES
 from mnemic.interfaces.rest.serve import over_mcp
 from mnemic.interfaces.tokens import SCOPES, Access, Grant, Tokens
 from mnemic.models.answer import Scope
@@ -280,11 +281,10 @@ def of_rest() -> dict[str, Act]:
             "query": w.query, "filters": {"user_id": w.name}}),
         "mem0 list": ask(get, lambda w: f"/mem0/memories?user_id={w.name}"),
     }  # fmt: skip
-    reads = (
-        "profile", "status", "stats", "namespaces", "ledger", "ledger-export?limit=5", "diary", "facts", "concerns",
-        "experiences", "cards", "state", "dailies", "daily", "records", "graph", "wiki", "dreams", "window-status",
-        "vault", "exports",
-    )  # fmt: skip
+    reads = [
+        route.path[1:] for route in ROUTES
+        if route.method == "GET" and not route.wide and not any(one.required for one in route.arguments.values())
+    ]  # fmt: skip
     for name in reads:
         made[name] = ask(get, lambda w, name=name: f"{api}/{name}")  # type: ignore[misc]
     for part in ("facts", "concerns", "diary", "ledger", "dreams", "sessions"):
