@@ -60,6 +60,7 @@ def test_the_real_client_adds_finds_changes_and_deletes(tmp_path: Path, place: s
         config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="warning")
         server = uvicorn.Server(config)
         listening = config.bind_socket()
+        listening.listen()  # a client that comes before the server is ready waits
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
