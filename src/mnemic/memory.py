@@ -866,7 +866,8 @@ class Memory:
         if erase:
             self._with_room(self._store.sweep)
             self.vault.erased(files)
-            done = replace(done, elsewhere=tuple(dict.fromkeys([*done.elsewhere, *left, *self._heal(spoken)])))
+            copies = [f"the file {file.relative_to(self.settings.home)} of the home" for file in self.copies()]
+            done = replace(done, elsewhere=tuple(dict.fromkeys([*done.elsewhere, *left, *self._heal(spoken), *copies])))
             self._store.settle_erasure()
             self._drain()
         return done
@@ -1348,6 +1349,15 @@ class Memory:
                 progress("databases")
             self._store.backup(file, pack)
         return {"file": str(file), "bytes": file.stat().st_size, "skipped": skipped}
+
+    def copies(self, *kinds: str) -> list[Path]:
+        """The backups of the home and the exports of this namespace in their `copies_folder`, or those of the named kind."""
+        folders = [self.copies_folder(kind) for kind in kinds or ("backups", "exports")]
+        return sorted(file for folder in folders if folder.is_dir() for file in folder.iterdir() if not file.name.startswith("."))
+
+    def copies_folder(self, kind: str) -> Path:
+        """Where a server keeps the backups or exports that it made for others to fetch: exports apart for each namespace."""
+        return self.settings.home / kind / ("" if kind == "backups" else digest(self.namespace)[:32])
 
     def restore(self, source: str | Path, *, reason: str = "") -> dict[str, Any]:
         """Put a backup in place of the home; what stood there is kept beside it. Nobody else may have the home open."""

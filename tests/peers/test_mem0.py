@@ -1,7 +1,7 @@
 """The real client of mem0 against ours. Opt-in: with its own needs (225 MB, another protobuf) it lives in a place of its own.
 
-    python -m venv M && M/bin/pip install mem0ai==2.2.1
-    MNEMIC_MEM0=M/bin/python pytest tests/peers/test_mem0.py
+python -m venv M && M/bin/pip install mem0ai==2.2.1
+MNEMIC_MEM0=M/bin/python pytest tests/peers/test_mem0.py
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from pathlib import Path
 import pytest
 
 from mnemic.interfaces.integrations.mem0_rest import mem0_app
+from mnemic.interfaces.rest.app import application
+from mnemic.interfaces.tokens import Tokens
 from tests.interfaces.integrations.homes import home
 
 PYTHON = os.environ.get("MNEMIC_MEM0", "")
 SCRIPT = """
 import json, sys
 from mem0 import MemoryClient
-client = MemoryClient(api_key="none", host=sys.argv[1])
+client = MemoryClient(api_key=sys.argv[2], host=sys.argv[1])
 added = client.add([{"role": "user", "content": "I like the window seat."}], user_id="ada", metadata={"topic": "travel"})
 number = added["results"][0]["id"]
 again = client.add("I like the window seat.", user_id="ada")
@@ -47,20 +49,25 @@ print(json.dumps([added, again, found, listed, row, history, bees, left, gone]))
 
 
 @pytest.mark.skipif(not Path(PYTHON or "/nowhere").is_file(), reason="set MNEMIC_MEM0 to a Python with mem0ai 2.2")
-def test_the_real_client_adds_finds_changes_and_deletes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["", "/mem0"])
+def test_the_real_client_adds_finds_changes_and_deletes(tmp_path: Path, place: str) -> None:
+    """By itself, and behind the door of `mnemic serve` with the token of a namespace."""
     import uvicorn
 
     with home(tmp_path) as memory:
-        config = uvicorn.Config(mem0_app(memory), host="127.0.0.1", port=0, lifespan="off", log_level="warning")
+        app = application(memory, "the-token-of-the-owner") if place else mem0_app(memory)
+        token = Tokens(memory.settings.home, memory.clock).add("mem0", scopes=["read", "write"], namespaces=["work"])
+        config = uvicorn.Config(app, host="127.0.0.1", port=0, lifespan="off", log_level="warning")
         server = uvicorn.Server(config)
         listening = config.bind_socket()
+        listening.listen()  # a client that comes before the server is ready waits
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         thread.start()
         try:
-            url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+            url = f"http://127.0.0.1:{listening.getsockname()[1]}{place}"
             environ = {"HOME": str(tmp_path), "MEM0_TELEMETRY": "False", "MEM0_DIR": str(tmp_path / "mem0"),
                        "PATH": os.environ["PATH"]}  # fmt: skip
-            done = subprocess.run([PYTHON, "-c", SCRIPT, url], env=environ, capture_output=True, text=True, timeout=120)
+            done = subprocess.run([PYTHON, "-c", SCRIPT, url, token], env=environ, capture_output=True, text=True, timeout=120)
         finally:
             server.should_exit = True
             thread.join(30)

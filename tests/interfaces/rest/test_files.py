@@ -202,3 +202,10 @@ def test_what_is_forgotten_or_marked_can_be_guarded_by_what_was_read(client: Cli
     put = {**PAST, "if-match": place}
     assert client.ask("PUT", "/api/v1/bookmarks/x", headers=put, json={"at": 1}).status_code == 200
     assert client.ask("PUT", "/api/v1/bookmarks/x", headers=put, json={"at": 2}).status_code == 412
+
+
+def test_what_is_erased_for_good_may_stand_in_copies_which_are_named(client: Client, memory: Memory) -> None:
+    path = memory.remember(NOTE).path
+    backup, export = client.post("/backups")["name"], client.post("/exports")["name"]
+    left = client.post("/forget", path=path, erase=True, reason="asked to")["elsewhere"]
+    assert f"the file backups/{backup} of the home" in left and any(export in one for one in left)

@@ -62,28 +62,22 @@ def proxy(memory: Memory) -> dict[str, Any]:
 # files
 
 
-def _folder(memory: Memory, kind: str) -> Path:
-    """Where files of a kind are kept: backups of the home, exports of a namespace, which no other may fetch."""
-    own = () if kind == "backups" else (hashlib.sha256(memory.namespace.encode()).hexdigest()[:32],)
-    folder = memory.settings.home.joinpath(kind, *own)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
-
-
 def _fresh(memory: Memory, kind: str, ending: str) -> Path:
     mark = hashlib.sha256(memory.ids.token(16).encode()).hexdigest()[:8]
-    return _folder(memory, kind) / f"{memory.clock.now():%Y%m%dT%H%M%S}-{mark}.{ending}"
+    folder = memory.copies_folder(kind)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder / f"{memory.clock.now():%Y%m%dT%H%M%S}-{mark}.{ending}"
 
 
 def _kept(memory: Memory, kind: str, name: str) -> Path:
-    file = _folder(memory, kind) / name
+    file = memory.copies_folder(kind) / name
     if not NAME.fullmatch(name) or not file.is_file():
         raise NotFound(f"there is no file {name[:80]!r}: GET /{kind} names them")
     return file
 
 
 def _rows(memory: Memory, kind: str) -> list[dict[str, Any]]:
-    files = sorted((file for file in _folder(memory, kind).iterdir() if NAME.fullmatch(file.name)), reverse=True)
+    files = [file for file in reversed(memory.copies(kind)) if NAME.fullmatch(file.name)]
     return [{"name": file.name, "bytes": info.st_size, "at": iso(int(info.st_mtime * 1000))}
             for file, info in ((file, file.stat()) for file in files)]  # fmt: skip
 

@@ -150,6 +150,7 @@ ELSEWHERE: Mapping[str, str] = {
     "restore": "nobody else may have the home open, so not what serves it either: the command line",
     "read_export": "POST /import/mnemic", "window": "POST /window/prepare and /window/observe: a window lives for one call",
     "windows": "what a proxy holds open: `mnemic proxy`", "tending": "what serves does it", "watch": "what serves does it",
+    "copies": "GET /backups and /exports", "copies_folder": "files of this machine",
     "wiki": "a part, as facts are: GET /wiki/…",
     "diary.evidence": "inside a transaction", "diary.said": "inside a transaction", "diary.marks": "inside a transaction",
     "diary.corroboration": "inside a transaction",
@@ -161,6 +162,7 @@ ELSEWHERE: Mapping[str, str] = {
     "daily.standing": "GET /dailies",
     "daily.today": "GET /daily", "daily.told_of": "what forgetting asks", "daily.withdraw": "what forgetting does",
     "state.read": "GET /state", "state.body": "GET /state", "state.origin": "GET /state",
+    "wiki.is_of": "whether it is still the same",
 }  # fmt: skip
 """Public methods that are no route, and why, or what does it instead."""
 INSIDE = frozenset({"vault"})
