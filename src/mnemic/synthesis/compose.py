@@ -67,7 +67,7 @@ def lead(rows: Sequence[Statement], name: str, key: str = "") -> list[Statement]
 
 def bold(text: str, name: str) -> str:
     """The sentence with its subject in bold, or led by it."""
-    match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) or re.search(rf"(?<!\w){re.escape(name)}", text, re.IGNORECASE)
+    match = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) or re.search(rf"(?<!\w){re.escape(name)}\w*", text, re.IGNORECASE)
     if match is None:
         return f"**{name}**: {text}"
     return f"{text[: match.start()]}**{match[0]}**{text[match.end() :]}"

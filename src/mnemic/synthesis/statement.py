@@ -34,6 +34,22 @@ _FEELS = re.compile(
     re.IGNORECASE,
 )
 _OBJECT = re.compile(r"\b(?:it|that|this|them|those)[.!]$", re.IGNORECASE)
+_POINTS = re.compile(
+    r"(?:look|here|here's|check|gather|remember|bet|imagine|picture|keep|fingers crossed|i think (?:so|not)|good (?:luck|to))\b"
+    r"|.*\bmust (?:be|have been)\b",
+    re.IGNORECASE,
+)
+"""What shows, bids or guesses rather than tells."""
+_PRONOUN = re.compile(
+    r"\b(?:it|them|this|that|these|those|one|there)\b(?=[,.!;:)-]|$| (?:and|but|or|so|for|in|on|at|to|with|a|is|was|out|all"
+    r"|because|'cause|when|after|before|while|since|again|too|now|they|i)\b)",
+    re.IGNORECASE,
+)
+_THING = re.compile(
+    r"\b(?:an?|the|my|our|some|any|of|for|with|at|in|on|new|about) (?!it\b|them\b|this\b|that\b)[a-z'-]{3,}"
+    r"|(?<=[a-z,] )[A-Z]\w+"
+)
+"""A pronoun that stands for a thing, and a thing that it can stand for."""
 _FIRST = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|my|me|we|we're|we've|we'll|our|us)\b", re.IGNORECASE)
 _LIVES = frozenset(word for about in THEMES.values() for word in about)
 _GOES = re.compile(r"^(?:\w+ed|went|got|had|took|made|been|gonna|can't|spent|saw|won|met|bought|found|started)\b", re.IGNORECASE)
@@ -120,6 +136,7 @@ def _worth(plain: str, text: str, quoted: bool) -> float:
     )
     worth += 0.5 * bool(re.search(r"\d", plain))
     worth -= 1.5 * bool(_LOOSE.match(plain)) + 1.5 * bool(_FEELS.search(text)) + 1.0 * bool(_OBJECT.search(plain))
+    worth -= 2.0 * bool(_POINTS.match(plain)) + 1.0 * _dangles(plain)
     worth -= 1.5 * bool(re.match(r"(?:let's|we (?:should|need to|can|could))\b", plain, re.IGNORECASE))
     if re.search(r"\b(?:you|your|yours|ya|u)\b", plain, re.IGNORECASE):
         worth -= 2.5
@@ -130,6 +147,12 @@ def _worth(plain: str, text: str, quoted: bool) -> float:
     if len(words) < 4:
         worth -= 2.0
     return worth
+
+
+def _dangles(plain: str) -> bool:
+    """Whether a sentence speaks of something that only the one before it names."""
+    pronoun = _PRONOUN.search(plain)
+    return pronoun is not None and not _LOOSE.match(plain) and _THING.search(plain, 0, pronoun.start()) is None
 
 
 def theme_of(plain: str) -> str:

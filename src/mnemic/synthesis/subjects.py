@@ -134,6 +134,8 @@ def _nouns(turn: str, called: Collection[str]) -> Iterable[str]:
     for place, word in enumerate(lower):
         if len(word) < 4 or word in GENERIC or word in called or not word.isalpha() or word.endswith(("ly", "est")):
             continue
+        if len(word) > 5 and word.endswith("ed"):
+            continue
         before = lower[place - 1] if place else ""
         after = lower[place + 1] if place + 1 < len(lower) else ""
         if before in NOT_BEFORE_NOUN or (words[place][0].isupper() and place and before not in ".!?"):

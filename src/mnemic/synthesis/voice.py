@@ -33,7 +33,9 @@ _LEAD = re.compile(
     r"|absolutely|definitely|exactly|of course|for sure|sure|sure thing|btw|by the way|actually|honestly|and|but|also|plus"
     r"|same here"
     r"|no worries|agreed|totally agree|i agree|right|cool|nice|great|awesome|good to (?:see|hear from) you|sounds good"
-    r"|to be honest|you know|you know what|guess what(?=[\s]*[!?,.])|i mean|like(?=,)|as for me|speaking of which"
+    r"|to be honest|you know|you know what|guess what(?=[\s]*[!?,.])|i mean|like(?=,)|as for me|(?:for|to) me(?=,)"
+    r"|speaking of which"
+    r"|i (?:do|did|am|have|will|can|was)(?= ?[-\u2013\u2014,] ?)"
     r"|however|though|for example)\b[\s,!.\u2013\u2014-]*)+",
     re.IGNORECASE,
 )
@@ -94,9 +96,28 @@ def told(sentence: str, name: str, at: datetime, partners: Collection[str] = ())
     if not _YOU.search(plain) and not _WE.search(plain) and not _MARKUP.search(plain) and len(plain) <= LONGEST:
         restated = _restated(plain, name)
         if restated is not None:
-            return Told(_ended(_dated(restated, at)), False)
+            return Told(_ended(_dated(_written(restated), at)), False)
     quote = _INNER.sub("‘\\1’", _clipped(plain))
     return Told(f"{name} said: “{_ended(quote)}”", True)
+
+
+_SPOKEN = (
+    (re.compile(r"(?<!\w)'(?:cause|cuz)\b", re.IGNORECASE), "because"),
+    (re.compile(r"\bgonna\b"), "going to"),
+    (re.compile(r"\bwanna\b"), "want to"),
+    (re.compile(r"\b(they(?:'ve)?|you|we|who) (?:have )?gotta\b"), r"\1 have to"),
+    (re.compile(r"(?:'s| has) gotta\b"), " has to"),
+    (re.compile(r"\bgotta\b"), "has to"),
+    (re.compile(r"\bkinda\b"), "kind of"),
+    (re.compile(r",? speaking of(?=[.!]*$)"), ""),
+)
+"""What is said so, and how it is written."""
+
+
+def _written(text: str) -> str:
+    for pattern, shown in _SPOKEN:
+        text = pattern.sub(shown, text)
+    return text
 
 
 def bare(sentence: str, partners: Collection[str] = ()) -> str:
@@ -157,12 +178,26 @@ def _lacks_subject(first: str, rest: str) -> bool:
 def names_itself(plain: str) -> bool:
     """Whether a sentence tells something of a thing with a name, so that it can stand as it was said."""
     match = _NAMED.match(plain)
-    if match is None or any(word.lower() in GENERIC | BEFORE_NOUN | NOT_BEFORE_NOUN for word in match[1].split()[:1]):
+    if match is None:
         return False
-    verb = match[2].lower()
-    return not match[1].lower().endswith(("ing", "ed")) and (
-        _is_past(verb) or verb in ("is", "has", "'s") or (verb.endswith("s") and len(verb) > 3)
-    )
+    first, *others = match[1].lower().split()
+    if first in GENERIC | BEFORE_NOUN | NOT_BEFORE_NOUN or (others and first in COMMON_VERBS | PLAIN_VERBS | {"bet"}):
+        return False
+    verb, rest = match[2].lower(), plain[match.end() :]
+    if match[1].lower().endswith(("ing", "ed")) or rest.startswith((" -", " \u2013", " \u2014")):
+        return False
+    return _is_past(verb) or verb in ("is", "has", "'s") or (verb.endswith("s") and len(verb) > 3 and _is_verb(verb, rest))
+
+
+def _is_verb(word: str, rest: str) -> bool:
+    """Whether a word on -s is rather a verb than the plural of a noun, by itself or by what follows."""
+    stems = {word[:-1], word[:-2], word[:-3] + "y"}
+    return bool(stems & (COMMON_VERBS | PLAIN_VERBS)) or _OBJECT.match(rest) is not None
+
+
+_OBJECT = re.compile(
+    r" (?:the|an?|his|her|their|its|it|him|them|to|so|every\w*|all|people|[A-Z]\w+|\w+ing|much|many|really|well|better)\b"
+)
 
 
 def _subject(text: str, name: str, lead: str) -> str | None:
@@ -170,7 +205,7 @@ def _subject(text: str, name: str, lead: str) -> str | None:
     match = re.match(r"(?:I|i)('m|'ve|'ll|'d)?\s+", text)
     if match is None:
         return None
-    rest, short = text[match.end() :], match[1]
+    rest, short, lead = text[match.end() :], match[1], _upper(_they(lead))
     if short == "'d":
         verb = "had" if re.match(r"(?:been|never|always|had|\w+ed)\b", rest) else "would"
         return _third(" " + rest, name, f"{lead}{name} {verb}", present=False)
@@ -240,16 +275,24 @@ def _third(rest: str, name: str, told: str, *, present: bool, named: bool = True
             return None
         parts += [rest[done : match.start()], shown]
         done = match.end()
-    text = "".join([*parts, rest[done:]])
-    text = re.sub(r"\bthey am\b", "they are", re.sub(r"\bthey was\b", "they were", text))
-    text = re.sub(r"\bthey wasn't\b", "they weren't", text)
-    text = re.sub(r"\b(is|are) gonna\b", r"\1 going to", text)
+    text = _agreeing("".join([*parts, rest[done:]]))
     if present and " to " not in text:
         text = re.sub(r"\b(and|but|or) ([a-z]+)\b", _also_conjugated, text)
     return _upper(text)
 
 
-_AFTER_VERB = r"to|as|the|an?|my|their|his|her|it|that|them|how|what|in|on|at|about|with|for|some|new|\w+ing"
+def _they(text: str) -> str:
+    """A part of a sentence with "they" for "I"."""
+    return _agreeing(_FIRST.sub(lambda match: _THIRD[match[0].lower()], text))
+
+
+def _agreeing(text: str) -> str:
+    """The text with the verbs that go with "they"."""
+    text = re.sub(r"\bthey am\b", "they are", re.sub(r"\bthey was\b", "they were", text))
+    return re.sub(r"\bthey wasn't\b", "they weren't", text)
+
+
+_AFTER_VERB = r"to|up|out|as|the|an?|my|their|his|her|it|that|them|how|what|in|on|at|about|with|for|some|new|\w+ing"
 
 
 def _upper(text: str) -> str:
@@ -257,6 +300,8 @@ def _upper(text: str) -> str:
 
 
 def _also_conjugated(match: re.Match[str]) -> str:
+    if re.search(r"\b(?:who|that|which)\b[^,.;]*$", match.string[: match.start()]):
+        return match[0]  # it goes with the relative clause before it
     follows = re.match(rf" (?:{_AFTER_VERB})\b", match.string[match.end() :])
     known = match[2] in PLAIN_VERBS or (match[2] in COMMON_VERBS and follows)
     verb = _conjugated(match[2]) if known else None
