@@ -31,9 +31,11 @@ def outdated() -> list[str]:
 
 def write() -> list[str]:
     """Write all pages; the names of those that changed."""
-    changed = outdated()
-    for name in changed:
-        (FOLDER / name).write_text(PAGES[name](), "utf-8")
+    changed = []
+    for name, made in PAGES.items():
+        if _text(FOLDER / name) != (text := made()):
+            (FOLDER / name).write_text(text, "utf-8")
+            changed.append(name)
     return changed
 
 

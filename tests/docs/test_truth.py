@@ -24,7 +24,7 @@ from mnemic.memory import Memory
 from mnemic.settings import Curve, load
 from reference import cli, settings
 from reference.python import parts
-from tests.docs.reading import DOCS, PAGES, ROOT, anchors, blocks, commands, lines, links, named, spans, text_of
+from tests.docs.reading import DOCS, FENCE, PAGES, ROOT, anchors, blocks, commands, lines, links, named, spans, text_of
 
 FOREIGN = {
     "--plugin-dir": "Claude Code's", "--lora-modules": "of servers of models",
@@ -363,6 +363,21 @@ def test_every_page_has_one_place_in_the_navigation() -> None:
     nav = list(navigation(tomllib.loads(text_of(ROOT / "zensical.toml"))["project"]["nav"]))
     assert len(nav) == len(set(nav))
     assert set(nav) == {str(file.relative_to(DOCS)) for file in DOCS.rglob("*.md")}
+
+
+@every_page
+def test_a_page_reads_the_same_on_the_site_as_in_the_repository(page: Path) -> None:
+    """The site's Markdown begins no list and no table within a paragraph, ends a table at a blank line, and needs four blanks
+    before what stands in an item."""
+    wrong, before = [], ""
+    for line in FENCE.sub("\n", text_of(page)).splitlines():
+        item = re.match(r"[-*] ", line)
+        text = before.strip() and not re.match(r"[-*#|] ?|  |\d+\. ", before)
+        after_table = before.lstrip().startswith("|") and line.strip() and not line.lstrip().startswith("|")
+        if ((item or line.startswith("|")) and text) or after_table or re.match(r" {1,3}(?:[-*] |\|)", line):
+            wrong.append(line)
+        before = line
+    assert wrong == []
 
 
 @every_page

@@ -68,7 +68,7 @@ def environ(folder: Path) -> dict[str, str]:
 def printed(folder: Path) -> list[str]:
     """What each command printed; the run ends at the first one that fails."""
     body = "".join(f"{command} || exit 1\necho '{MARK}'\n" for command, _ in steps())
-    done = subprocess.run(["bash"], input=body, capture_output=True, text=True, cwd=folder, env=environ(folder), timeout=300)
+    done = subprocess.run(["bash"], input=body, capture_output=True, text=True, cwd=folder, env=environ(folder), timeout=900)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     assert done.stderr == ""
     return done.stdout.split(f"{MARK}\n")[:-1]
@@ -92,7 +92,7 @@ def test_the_python_of_the_tutorial_prints_what_is_shown(folder: Path) -> None:
     code = next(block.text for block in TUTORIAL if block.language == "python")
     shown = next(block.text for block in TUTORIAL if block.title == "it prints")
     given = {**environ(folder), "MNEMIC_HOME": str(folder / "python")}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=given, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=given, timeout=300)
     assert (done.stdout, done.stderr) == (shown, "")
 
 
