@@ -104,6 +104,32 @@ def test_an_edit_of_what_has_changed_since_is_refused(client: Client, memory: Me
     assert said(client, "POST", "/facts/1/delete", {"reason": "x"}, **{"if-match": "*"})[0] == 200
 
 
+def test_an_edit_of_the_steps_of_an_experience_is_guarded_too(client: Client, memory: Memory) -> None:
+    document = {"kind": "positive", "family": "deploy", "gist": "Build first", "situation": ["deploying"], "path": ["build"],
+                "reasoning": "else it is empty", "evidence": {"note": "seen"}}  # fmt: skip
+    number = memory.experiences.add(document, reason="hard won").id
+    mark = client.ask("GET", f"/api/v1/experiences/{number}").headers["etag"]
+    edit = {"path": ["build", "copy"], "reason": "clearer"}
+    assert said(client, "POST", f"/experiences/{number}/evolve", edit, **{"if-match": mark})[0] == 200
+    assert said(client, "POST", f"/experiences/{number}/evolve", edit, **{"if-match": mark})[0] == 412
+
+
+def test_what_a_page_of_the_workbench_asks_for_is_answered(client: Client, memory: Memory) -> None:
+    turns = [{"role": "user", "content": "I moved to Porto."}, {"role": "assistant", "content": "Ah."}]
+    client.post("/capture", turns=turns, session="s1")
+    client.post("/remember", text=NOTE, source="file:///a", reason="she said so")
+    client.post("/remember", text="Ada prefers the aisle.", source="file:///a")
+    near = client.get("/around", path="/sessions/s1/1", steps=1, limit=10)
+    assert {(edge["from"], edge["kind"]) for edge in near["edges"]} >= {("/sessions/s1/1", "part")}
+    assert said(client, "GET", "/around?path=/sessions/s1/1&limit=2001")[0] == 400
+    first = client.get("/revisions", path=PATH, limit=1)
+    assert [row["op"] for row in first["items"]] == ["revise"] and first["next"]
+    assert "+Ada prefers the aisle." in client.get(f"/revisions/{first['items'][0]['seq']}", path=PATH)["diff"]
+    assert [row["reason"] for row in client.get("/ledger", op="remember")["items"]] == ["she said so"]
+    assert client.get("/window/summaries")["items"] == [] and client.get("/experiences/families")["items"] == []
+    assert client.get("/proxy") == {"serving": False, "turns": []}
+
+
 def test_reading_again_does_not_change_the_mark(client: Client, memory: Memory) -> None:
     memory.facts.add("identity", "home_city", "Porto")
     marks = {client.ask("GET", "/api/v1/facts/1").headers["etag"] for _ in range(3)}

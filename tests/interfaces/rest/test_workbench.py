@@ -6,143 +6,26 @@ It needs playwright and Chromium. A machine without them skips these tests, unle
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mnemic import Memory
+from mnemic.clock import to_ms
 from mnemic.interfaces.rest import app as rest
-from mnemic.interfaces.serving import bound
 from mnemic.models.document import Turn
-from tests.interfaces.mcp.clients import home
-from tests.interfaces.rest.clients import TOKEN
+from tests.homes import NOON
+from tests.interfaces.rest.desk import PAYLOAD, PLACES, Desk, filled, lesson, proxied
 from tests.synthesis.homes import TALK
 
-PAYLOAD = (
-    "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>{{7*7}}javascript:window.pwned=1\"'>"
-    "<svg onload=window.pwned=1>"
-)
-PLACES = {
-    "#/recall": "Ask as you would ask", "#/recall?q=payload": "hits in", "#/tree": "sessions", "#/diary": "home_city",
-    "#/diary?tab=concerns": "A report", "#/diary?tab=diary": "I moved", "#/experiences": "Build before you copy",
-    "#/experiences?q=deploying": "Build before you copy", "#/wiki": "Wiki", "#/dreams": "1",
-    "#/ledger": "experience:", "#/health": "What every session loads",
-    "#/window": "No conversation was cut yet",
-}  # fmt: skip
-"""Each page, and what it shows of the filled home."""
 TEACHING = {
     "#/tree": "The tree is empty", "#/diary": "Nothing is known about the user yet", "#/diary?tab=concerns": "Nothing is open",
     "#/diary?tab=diary": "The diary is empty", "#/experiences": "No lessons yet", "#/ledger": "The ledger is empty",
     "#/wiki": "No articles yet", "#/dreams": "No dream yet",
-    "#/recall?q=x": "Nothing was recalled",
+    "#/recall?q=x": "Nothing was recalled", "#/experiences?tab=families": "No families yet", "#/window": "No proxy is running",
+    "#/window?tab=summaries": "No conversation was cut yet", "#/ops": "Nothing waits for you",
+    "#/health": "Nothing is loaded yet",
 }  # fmt: skip
-
-
-def browser() -> Any:
-    """Playwright's Chromium, or Debian's."""
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        sync_playwright = None
-    program = shutil.which("chromium")
-    if sync_playwright is None or program is None:
-        if "browser" in os.environ.get("MNEMIC_REQUIRE", ""):
-            pytest.fail("MNEMIC_REQUIRE names browser: pip install playwright, apt-get install chromium")
-        pytest.skip("no browser: pip install playwright, apt-get install chromium")
-    return sync_playwright, program
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    sync_playwright, program = browser()
-    with sync_playwright() as started:
-        made = started.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield made
-        made.close()
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with home(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def url(memory: Memory) -> Iterator[str]:
-    import uvicorn
-
-    with bound("127.0.0.1", 0) as line:
-        config = uvicorn.Config(rest.application(memory, TOKEN), log_level="critical", ws="none", lifespan="on")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [line]})
-        thread.start()
-        yield f"http://127.0.0.1:{line.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
-
-
-class Desk:
-    """A page of the workbench that is signed in, and what it did behind the scenes."""
-
-    def __init__(self, chromium: Any, url: str, **look: Any) -> None:
-        self.url, self.asked, self.faults = url, list[str](), list[str]()
-        self.page = chromium.new_context(**look).new_page()
-        self.page.set_default_timeout(20_000)
-        self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
-        self.page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
-        self.page.goto(url)
-        self.page.fill("dialog input[name=token]", TOKEN)
-        self.page.click("dialog button[type=submit]")
-        self.page.wait_for_selector("dialog", state="detached")
-
-    def go(self, place: str) -> str:
-        """The text of a page once it stands."""
-        self.page.evaluate("place => { delete document.body.dataset.ready; location.hash = ''; location.hash = place }", place)
-        self.page.wait_for_function("place => document.body.dataset.ready === place", arg=place)
-        return str(self.page.inner_text("main"))
-
-    def act(self, button: str, **fields: str) -> None:
-        """Press a button, fill its form, and let it be done."""
-        inside = "dialog " if self.page.locator("dialog").count() else ""
-        self.page.click(f"{inside}button:has-text('{button}')")
-        for name, text in fields.items():
-            control = self.page.locator(f"dialog [name={name}]")
-            if control.evaluate("node => node.tagName") == "SELECT":
-                control.select_option(text)
-            else:
-                control.fill(text)
-        self.page.evaluate("() => { delete document.body.dataset.ready }")
-        self.page.click("dialog button[type=submit]")
-        self.page.wait_for_function("() => document.body.dataset.ready && !document.querySelector('dialog')")
-
-    def clean(self) -> None:
-        """Nothing ran, failed, or was asked of another host."""
-        assert self.page.evaluate("window.pwned") is None
-        assert self.faults == []
-        assert [one for one in self.asked if not one.startswith(self.url)] == []
-
-
-def filled(memory: Memory, text: str) -> None:
-    """A home that holds a text in every field that takes one."""
-    memory.capture([Turn("user", f"payload {text}", text), Turn("assistant", text)], session=f"s {text}", context=text)
-    memory.remember(f"# payload {text}\n\n{text}", title=text, context=text)
-    memory.diary.add(f"I moved. {text}", session=text, tags=[text])
-    memory.facts.add("identity", "home_city", text, reason=text)
-    memory.extract({"concerns": [{"action": "new", "title": f"A report {text}", "background": text, "source_diary_ids": [1]}],
-                    "summary": text})  # fmt: skip
-    lesson = {"kind": "positive", "family": f"deploy {text}", "gist": f"Build before you copy {text}",
-              "situation": [f"deploying {text}"], "path": [text], "reasoning": text, "limits": [text],
-              "evidence": {"note": text}}  # fmt: skip
-    memory.experiences.add(lesson, reason=text)
-    memory.cards.new("Ada", "contact", description=text, body=text)
-    memory.state.write(text)
-    memory.dream()
 
 
 def test_every_page_shows_what_there_is_and_no_text_does_anything(chromium: Any, memory: Memory, url: str) -> None:
@@ -150,7 +33,8 @@ def test_every_page_shows_what_there_is_and_no_text_does_anything(chromium: Any,
     desk = Desk(chromium, url)
     for place, words in PLACES.items():
         assert words in desk.go(place), place
-    for path in [row["path"] for row in memory.tree(depth=8) if row["kind"] != "folder"]:
+    kinds = {row["kind"]: row["path"] for row in memory.tree(depth=8) if row["kind"] != "folder"}
+    for path in kinds.values():
         assert path.rsplit("/", 1)[-1] in desk.go(f"#/tree?path={path}")
     for place in ("#/diary", "#/diary?tab=concerns", "#/experiences", "#/ledger"):
         desk.go(place)
@@ -170,10 +54,8 @@ def test_an_empty_home_teaches_what_to_do(chromium: Any, memory: Memory, url: st
 
 def test_a_person_remembers_pins_forgets_and_takes_it_back(chromium: Any, memory: Memory, url: str) -> None:
     desk = Desk(chromium, url)
-    desk.page.keyboard.press("n")
-    desk.page.fill("dialog textarea[name=text]", "Ada prefers the window seat.")
-    desk.page.click("dialog button[type=submit]")
-    desk.page.wait_for_selector("dialog", state="detached")
+    desk.go("#/ops")
+    desk.act("Remember…", text="Ada prefers the window seat.", reason="she asked for it")
     path = "/notes/ada-prefers-the-window-seat"
     desk.go(f"#/tree?path={path}")
     desk.act("Pin…", reason="always wanted")
@@ -183,7 +65,8 @@ def test_a_person_remembers_pins_forgets_and_takes_it_back(chromium: Any, memory
     desk.go("#/ledger")
     desk.act("Undo…", reason="it was so")
     assert not memory.show(path, touch=False)["forgotten"]
-    assert [row["reason"] for row in memory.ledger(limit=3)] == ["it was so", "no longer so", "always wanted"]
+    reasons = ["it was so", "no longer so", "always wanted", "she asked for it"]
+    assert [row["reason"] for row in memory.ledger(limit=4)] == reasons
     desk.go("#/ledger")
     desk.page.click("button:has-text('Verify')")
     desk.page.wait_for_selector("text=memory is what they say")
@@ -246,8 +129,10 @@ def test_a_person_dreams_reads_the_articles_to_their_sources_and_takes_the_dream
     assert "Ines" in desk.go("#/wiki")
     desk.go("#/wiki?article=Ines")
     desk.page.click("sup a")
-    desk.page.wait_for_selector("pre.text")
-    assert "sessions/talk/" in "".join(desk.page.inner_text(".crumbs").split())
+    assert "sessions/talk/" in "".join(desk.page.inner_text("dialog .crumbs").split())
+    desk.page.click("dialog >> text=Open it in the tree")
+    desk.page.wait_for_selector("main pre.text")
+    assert "tree?path=%2Fsessions%2Ftalk%2F" in desk.page.url
     desk.go("#/dreams")
     desk.page.click("tr.click td:first-child")
     desk.page.wait_for_selector("dialog .plus")
@@ -301,9 +186,135 @@ def test_a_wrong_token_shows_nothing(chromium: Any, memory: Memory, url: str) ->
     assert "not the token" in page.inner_text("dialog") and "remember" not in page.inner_text("main")
 
 
+def test_a_node_shows_its_neighbours_its_graph_and_what_it_said_before(chromium: Any, memory: Memory, url: str) -> None:
+    filled(memory, "a text")
+    memory.remember("It says more now.", title="page", source="file:///page", reason="new")
+    memory.remember("It says the last word.", title="page", source="file:///page")
+    desk = Desk(chromium, url)
+    text = desk.go("#/tree?path=/articles/kiln&view=near")
+    assert "BELONGS TO" in text.upper() and "Use a text" in text
+    text = desk.go("#/tree?path=/articles/kiln&view=graph")
+    assert "nodes" in text and desk.page.evaluate("document.querySelector('canvas').width") > 300
+    desk.page.select_option("select[name=limit]", "2000")
+    desk.page.wait_for_function("() => document.querySelector('select[name=limit]')?.value === '2000'")
+    desk.page.click("summary:has-text('as a list')")
+    desk.page.locator("ul.columns a").first.click()
+    desk.page.wait_for_function("() => !location.hash.includes('path=%2Farticles%2Fkiln&')")
+    assert "view=graph" in desk.page.url
+    desk.go("#/tree?path=/notes/page&view=history")
+    desk.page.click("tr.click td:first-child")
+    desk.page.wait_for_selector("dialog .plus")
+    shown = desk.page.inner_text("dialog .diff")
+    assert "-It says more now." in shown and "+It says the last word." in shown
+    desk.clean()
+
+
+def test_an_article_shows_what_it_was_and_what_is_to_be_decided(chromium: Any, memory: Memory, url: str) -> None:
+    filled(memory, "a text")
+    page = memory.vault.root / "articles" / "Kiln.md"
+    page.write_text(page.read_text("utf-8").replace("It is fired.", "It is fired twice."), "utf-8")
+    memory.vault.sync()
+    desk = Desk(chromium, url)
+    assert "split a text".replace(" ", "") in desk.go("#/wiki?article=Kiln&view=talk").replace(":", "").replace(" ", "")
+    desk.go("#/wiki?article=Kiln&view=history")
+    desk.page.click("tr.click td:first-child")
+    desk.page.wait_for_selector("dialog .plus")
+    assert "+It is fired twice.[^1] a text" in desk.page.inner_text("dialog .diff")
+    desk.clean()
+
+
+TURN = {
+    "number": 7, "at": "2026-03-10T12:00:00Z", "path": "/v1/chat/completions", "model": "gpt-4o", "streamed": True,
+    "session": "ada-laptop", "memory": "prepared", "why": [f"why {PAYLOAD}"], "status": 200, "bytes": 10, "ended": "whole",
+    "tokens": {"before": 9_000, "after": 1_200, "beside": 4,
+               "by_part": {"system": 100, "pinned": 0, "summary": 300, "retrieved": 200, "recent": 600}},
+    "compacted": [{"messages": 12, "tokens": 7_000, "summary_tokens": 300, "judge": "rules", "sources": 12, "merged": []}],
+    "injected": [{"path": f"/notes/{PAYLOAD}", "score": 3.25}, {"path": "profile/facts", "score": None}],
+    "remembered": "2 messages", "ms": {"prepare": 12.0, "first_byte": 30.0, "whole": 80.5},
+}  # fmt: skip
+STATUS = {"upstream": "http://127.0.0.1:1/v1", "namespace": "default", "conversations": 1, "waiting": 0, "requests": 7, "running": 0,
+          "counts": {"whole": 7}, "turns": [TURN, {**TURN, "number": 6, "session": PAYLOAD, "model": PAYLOAD}]}  # fmt: skip
+
+
+def test_the_window_shows_what_the_proxy_did_with_each_turn(chromium: Any, memory: Memory, url: str) -> None:
+    desk = Desk(chromium, url)
+    with proxied(memory, STATUS):
+        text = desk.go("#/window")
+        for words in ("ada-laptop", "9,000 → 1,200", "12 messages"):
+            assert words in text
+        desk.page.click("tr.click td:first-child")
+        desk.page.wait_for_selector("dialog.wide")
+        shown = desk.page.inner_text("dialog")
+        for words in ("summaries", "300 tokens", "7,000 tokens became a summary of 300", "3.25", "2 messages", "80.5 ms"):
+            assert words in shown
+    with proxied(memory, STATUS, namespace="another"):
+        assert "ada-laptop" not in desk.go("#/window")
+    desk.clean()
+
+
+def test_what_waits_for_a_person_is_decided_by_one(chromium: Any, memory: Memory, url: str) -> None:
+    entry = memory.diary.add("They say that Ada works at Acme.", channel="web")["id"]
+    claim = {"category": "background", "key": "employer", "value": "Acme", "source_diary_ids": [entry]}
+    memory.extract({"proposals": [claim], "summary": "a page"}, channel="web")
+    taught = memory.experiences.refine(lesson("x", complexity={"tokens": 9_000, "steps": 12}))
+    memory.experiences.demote(str(taught.id), reason="unproven")
+    desk = Desk(chromium, url)
+    text = desk.go("#/ops")
+    assert "quarantined" in text and "cold" in text
+    desk.page.click("tr:has-text('Acme') td:first-child")
+    desk.act("Approve…", reason="she told me so herself")
+    assert [row["status"] for row in memory.facts.list()] == ["current"]
+    desk.page.click("tr:has-text('Build before') td:first-child")
+    desk.act("Release…", reason="another trial")
+    desk.page.click("tr:has-text('Build before') td:first-child")
+    desk.act("Promote…", reason="it held")
+    assert memory.experiences.show(str(taught.id))["status"] == "live"
+    desk.go("#/experiences")
+    desk.page.click("tr.click td:first-child")
+    desk.act("Edit…", gist="Build twice", reason="clearer")
+    assert [(row["gist"], row["status"]) for row in memory.experiences.show(str(taught.id))["revisions"]][-1] == ("Build twice", "live")
+    desk.page.click("tr.click td:first-child")
+    desk.act("Report a use…", outcome="success", reason="it went well")
+    desk.page.click("tr.click td:first-child")
+    desk.page.wait_for_selector("dialog svg.course")
+    told = [row["reason"] for row in memory.ledger(limit=20) if row["reason"]]
+    assert {"she told me so herself", "another trial", "it held", "clearer"} <= set(told)
+    desk.clean()
+
+
+def test_time_travel_shows_what_was_known_then(chromium: Any, memory: Memory, url: str) -> None:
+    memory.facts.add("identity", "home_city", "Porto")
+    memory.clock.advance(days=10)  # type: ignore[attr-defined]
+    memory.facts.edit(1, "Lisbon")
+    desk = Desk(chromium, url)
+    assert "Lisbon" in desk.go("#/diary")
+    text = desk.go(f"#/diary?as_of={(NOON).date().isoformat()}T13:00:00Z")
+    assert "Porto" in text and "Lisbon" not in text
+    desk.page.click("tr.click td:first-child")
+    desk.page.wait_for_selector("dialog.wide")
+    assert "Porto" in desk.page.inner_text("dialog") and not desk.page.locator("dialog button:has-text('Edit…')").count()
+    desk.clean()
+
+
+def test_the_ledger_is_narrowed_where_it_lies_and_comes_in_pages(chromium: Any, memory: Memory, url: str) -> None:
+    for place in range(120):
+        memory.diary.add(f"said {place}")
+    memory.facts.add("identity", "home_city", "Porto", reason="told")
+    for place in range(60):
+        memory.diary.add(f"said later {place}")
+    desk = Desk(chromium, url)
+    assert desk.go("#/ledger").count("diary:") == 50
+    desk.page.click("text=Show more")
+    desk.page.wait_for_function("() => document.querySelectorAll('main tr.click').length === 100")
+    text = desk.go("#/ledger?about=fact:1")
+    assert "told" in text and "diary:" not in text
+    desk.clean()
+
+
 def test_the_files_hold_no_inline_script_style_or_other_host_and_make_no_markup_of_texts() -> None:
-    for name in ("index.html", "app.js", "app.css", "icon.svg"):
+    for name, _ in rest.ASSETS.values():
         text = (rest.WORKBENCH / name).read_text("utf-8").replace("http://www.w3.org/2000/svg", "")
+        text = text.replace("https://api.openai.com/v1", "")  # of a command that is shown
         for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "http://", "https://",
                      "style=", "onclick=", "<script>", "@import", "srcdoc"):  # fmt: skip
             assert word not in text, (name, word)

@@ -64,7 +64,7 @@ OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", *ASSETS})
 ETAG_LEAVES = frozenset({"weighted_trust", "trust", "due", "last_accessed", "relevance", "access_count", "tier"})
 """What changes by itself or by reading."""
 IDS = ("number", "path", "name", "key")
-"""The arguments that say which thing is meant."""
+"""The arguments that say which thing is meant, where the address does not: an experience's `path` are its steps."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -198,7 +198,8 @@ def _done(
         return plain(method(**given))
     with edits:  # between looking and doing nobody else may come
         if (expected := request.headers.get("if-match")) and expected.strip() != "*":
-            now = etag(plain(route.guard_of(memory)(**{name: given[name] for name in IDS if name in given})))
+            meant = {name: given[name] for name in route.in_path or IDS if name in given}
+            now = etag(plain(route.guard_of(memory)(**meant)))
             if now not in [one.strip() for one in expected.split(",")]:
                 why = "it has changed since you read it: read it again, and decide anew"
                 raise _Stopped(said(problem(412, why), {"etag": now}))
