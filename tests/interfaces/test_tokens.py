@@ -68,6 +68,7 @@ def test_what_another_process_revokes_is_shut_at_once(tmp_path: Path) -> None:
     ({"scopes": ["root"]}, "'root' is unknown"), ({"scopes": []}, "'none' is unknown"), ({"namespaces": []}, "opens nothing"),
     ({"namespaces": ["\0"]}, "cannot be used"), ({"name": " "}, "cannot be used"), ({"name": "owner"}, "cannot be used"),
     ({"name": "x" * 61}, "cannot be used"), ({"expires": NOON}, "is over"),
+    ({"voice": "human-file"}, "nobody whose word"),
 ])  # fmt: skip
 def test_a_token_that_cannot_be_is_refused(tmp_path: Path, given: Any, words: str) -> None:
     whole = {"name": "ci", "scopes": ["read"], "namespaces": ["work"], **given}
@@ -84,7 +85,8 @@ def test_a_name_is_given_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("text", "mode"), [
     ("{}", 0o600), ("[", 0o600), ('{"tokens": [{}]}', 0o600), ('{"tokens": 3}', 0o600), ("", 0o600), (None, 0o644),
-    ('{"tokens": [{"name": "a", "digest": "b", "scopes": "admin", "namespaces": null, "made": 1, "expires": null}]}', 0o600),
+    ('{"tokens": [{"name": "a", "digest": "b", "scopes": "admin", "namespaces": null, "voice": "user", "made": 1,'
+     ' "expires": null}]}', 0o600),
 ])  # fmt: skip
 def test_a_file_that_is_no_good_opens_nothing_and_is_named(tmp_path: Path, text: str | None, mode: int) -> None:
     made = tokens(tmp_path)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from mnemic.clock import Clock, from_ms, iso, to_ms
 from mnemic.errors import BadInput, Conflict, MnemicError, NotFound, Refused
+from mnemic.models.event import Origin
 from mnemic.settings import checked_namespace
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 Scope = Literal["read", "write", "erase", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 FILE = "tokens.json"
+VOICES: tuple[Origin, ...] = ("user", "agent", "tool", "web", "import")
 NAME_CHARS = 60
 OWNER = "owner"
 LEAD = "mnemic_"
@@ -52,6 +54,8 @@ class Grant:
     """None: all of the home, and the home itself."""
     expires: int | None = None
     """In ms; None: never."""
+    voice: Origin = "user"
+    """As whose what comes in with it counts at most."""
 
     def sees(self, namespace: str) -> bool:
         """Whether it is good for a namespace."""
@@ -97,20 +101,25 @@ class Tokens:
         self._seen: tuple[int, int, int] | None = None
         self._rows: list[dict[str, Any]] = []
 
-    def add(self, name: str, *, scopes: Iterable[str], namespaces: Iterable[str] | None, expires: datetime | None = None) -> str:
+    def add(
+        self, name: str, *, scopes: Iterable[str], namespaces: Iterable[str] | None, expires: datetime | None = None,
+        voice: str = "user",
+    ) -> str:  # fmt: skip
         """A new token; its text is told this once and kept nowhere. Raises BadInput, Conflict for a name that is taken."""
         scopes = list(dict.fromkeys(scopes))
         if unknown := [scope for scope in scopes if scope not in SCOPES] or (not scopes and ["none"]):
             raise BadInput(f"the scope {unknown[0]!r} is unknown: use {', '.join(SCOPES)}")
         if not name.strip() or len(name) > NAME_CHARS or not name.isprintable() or name == OWNER:
             raise BadInput(f"the name {name[:NAME_CHARS]!r} cannot be used: give 1 to {NAME_CHARS} printable characters")
+        if voice not in VOICES:
+            raise BadInput(f"{voice!r} is nobody whose word it could be: use {', '.join(VOICES)}")
         spaces = None if namespaces is None else [checked_namespace(one) for one in dict.fromkeys(namespaces)]
         if spaces == []:
             raise BadInput("a token without a namespace opens nothing: name one, or all")
         if expires is not None and to_ms(expires) <= to_ms(self._clock.now()):
             raise BadInput(f"{iso(to_ms(expires))} is over: give a later end, or none")
         text = LEAD + secrets.token_urlsafe(32)
-        row = {"name": name, "digest": _digest(text), "scopes": scopes, "namespaces": spaces,
+        row = {"name": name, "digest": _digest(text), "scopes": scopes, "namespaces": spaces, "voice": voice,
                "made": to_ms(self._clock.now()), "expires": None if expires is None else to_ms(expires)}  # fmt: skip
         with self._alone() as rows:
             if any(one["name"] == name for one in rows):
@@ -130,7 +139,8 @@ class Tokens:
         """The tokens without what they are told by. Raises BadInput for a file that is no good."""
         now = to_ms(self._clock.now())
         return [
-            {"name": row["name"], "scopes": row["scopes"], "namespaces": row["namespaces"], "made": iso(row["made"]),
+            {"name": row["name"], "scopes": row["scopes"], "namespaces": row["namespaces"], "as": row["voice"],
+             "made": iso(row["made"]),
              "expires": iso(row["expires"]), "expired": row["expires"] is not None and row["expires"] <= now}
             for row in self._read()
         ]  # fmt: skip
@@ -143,7 +153,7 @@ class Tokens:
             if hmac.compare_digest(given, row["digest"]) and (row["expires"] is None or now < row["expires"]):
                 spaces = row["namespaces"]
                 found = Grant(
-                    name=row["name"], scopes=frozenset(row["scopes"]), expires=row["expires"],
+                    name=row["name"], scopes=frozenset(row["scopes"]), expires=row["expires"], voice=row["voice"],
                     namespaces=None if spaces is None else frozenset(spaces),
                 )  # fmt: skip
         return found
@@ -212,7 +222,12 @@ def _checked(row: Mapping[str, Any]) -> dict[str, Any]:
     times = [row["made"], *([row["expires"]] if row["expires"] is not None else [])]
     if not all(isinstance(one, str) for one in texts) or not all(isinstance(one, int) for one in times):
         raise ValueError(row)
-    if isinstance(row["namespaces"], str) or isinstance(row["scopes"], str) or len(row["digest"]) != 64:
+    if (
+        row["voice"] not in VOICES
+        or isinstance(row["namespaces"], str)
+        or isinstance(row["scopes"], str)
+        or len(row["digest"]) != 64
+    ):
         raise ValueError(row)
     from_ms(row["made"])
     return dict(row)

@@ -49,9 +49,11 @@ class Client:
         self._app = application(memory, TOKEN, **parts)
         self.tokens = Tokens(memory.settings.home, memory.clock)
 
-    def granted(self, *scopes: str, namespaces: tuple[str, ...] | None = None, **more: str) -> dict[str, str]:
+    def granted(
+        self, *scopes: str, namespaces: tuple[str, ...] | None = None, voice: str = "user", **more: str
+    ) -> dict[str, str]:  # fmt: skip
         """The headers of a new token that is good for these scopes alone."""
-        text = self.tokens.add(f"token {len(self.tokens.all())}", scopes=scopes, namespaces=namespaces)
+        text = self.tokens.add(f"token {len(self.tokens.all())}", scopes=scopes, namespaces=namespaces, voice=voice)
         return {**PAST, "authorization": f"Bearer {text}", **more}
 
     def ask(self, method: str, path: str, *, headers: Any = PAST, **more: Any) -> httpx.Response:

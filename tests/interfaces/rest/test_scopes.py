@@ -58,7 +58,7 @@ def test_every_route_names_the_scopes_that_it_needs() -> None:
                 "export_training",
             }, "what only reads leaves memory as it is"  # fmt: skip
     wide = {route.target for route in ROUTES if route.wide}
-    assert wide == {"vacuum", "tend", "reindex", "doctor", "backup", "backups", "backup_file", "backup_delete"}
+    assert wide == {"vacuum", "tend", "reindex", "doctor", "backup", "backups", "backup_file", "backup_delete", "hook"}
 
 
 def test_a_token_without_a_scope_that_is_needed_is_refused_on_every_route_and_nothing_happens(
@@ -219,3 +219,38 @@ def test_a_session_of_mcp_is_that_of_the_token_that_began_it(client: Client, mem
                     (await line.post("/mcp", headers={**other, **number}, json=ask)).status_code]  # fmt: skip
 
     assert application.with_line(run) == [200, 200, 404]
+
+
+def test_an_agents_token_brings_an_agents_word_on_every_route(client: Client, memory: Memory) -> None:
+    memory.facts.add("identity", "home_city", "Porto")
+    memory.remember(NOTE)
+    headers = client.granted(*SCOPES, voice="agent")
+    assert {route.target for route in ROUTES if route.personal} == {
+        "accept", "undo", "tier", "observe", "window_observe", "hook", "cards.set", "cards.log", "cards.link", "cards.rename",
+        "cards.retire",
+    }  # fmt: skip
+    told = {  # what is complete but for whose word it is, and what it may not be
+        "/facts": {"category": "identity", "key": "x", "value": "y"}, "/tier": {"path": PATH, "tier": "core"},
+        "/forget": {"path": PATH, "erase": True}, "/remember": {"text": "x", "origin": "user"}, "/accept": {"reason": "x"},
+        "/ledger/{seq}/undo": {"reason": "x"},
+    }  # fmt: skip
+    for path, body in told.items():
+        found = client.ask("POST", ROOT + path.replace("{seq}", "1"), headers=headers, json=body)
+        assert found.status_code == 422, (path, found.text)
+    assert client.ask("POST", ROOT + "/remember", headers=headers, json={"text": "A robot sat down."}).status_code == 200
+    assert memory.show("/notes/a-robot-sat-down")["origin"] == "agent"
+    turns = [{"role": "user", "content": "I moved to Faro."}, {"role": "assistant", "content": "Noted."}]
+    client.ask("POST", ROOT + "/capture", headers=headers, json={"turns": turns, "session": "s"})
+    hit = memory.recall("moved to Faro").hits[0]
+    assert memory.show(hit.path)["origin"] == "agent"
+
+
+def test_a_hook_names_a_file_of_this_machine_so_a_token_of_a_namespace_cannot(
+    client: Client, memory: Memory, tmp_path: Path
+) -> None:
+    file = tmp_path / "other.jsonl"
+    file.write_text('{"type":"user","message":{"role":"user","content":"a secret of somebody"},"uuid":"1","sessionId":"s"}\n')
+    headers = client.granted(*SCOPES, namespaces=("work",))
+    body = {"session_id": "s", "transcript_path": str(file)}
+    assert client.ask("POST", f"{ROOT}/hooks/session-end", headers=headers, json=body).status_code == 403
+    assert memory.namespaces() == []

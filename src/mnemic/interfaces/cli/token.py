@@ -30,6 +30,7 @@ def add(
         bool, typer.Option("--all-namespaces", help="Good for all of the home, and for the home itself.")
     ] = False,
     expires: Annotated[str | None, typer.Option(help="When it ends, e.g. 2026-12-31.")] = None,
+    voice: Annotated[str, typer.Option("--as", help="Whose word it brings: user, agent, tool, web or import.")] = "user",
     as_json: Json = False,
 ) -> None:
     """Give out a token; its text is shown this once. Without --for it is good for the namespace that is meant."""
@@ -41,7 +42,7 @@ def add(
     with opened() as memory:
         namespaces = None if everywhere else spaces or [memory.namespace]
         text = Tokens(memory.settings.home, memory.clock).add(
-            name, scopes=scope or ["read"], namespaces=namespaces, expires=moment(memory, expires)
+            name, scopes=scope or ["read"], namespaces=namespaces, expires=moment(memory, expires), voice=voice
         )
     emit({"name": name, "token": text}, as_json, lambda row: print(row["token"]))
 
@@ -68,4 +69,5 @@ def _show(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         spaces = "all namespaces" if row["namespaces"] is None else ", ".join(row["namespaces"])
         end = f"  {'ended' if row['expired'] else 'until'} {row['expires']}" if row["expires"] else ""
-        render.line((row["name"], "bold"), (f"  {', '.join(row['scopes'])}  {spaces}", ""), (end, "dim"))
+        voice = f"  as {row['as']}" if row["as"] != "user" else ""
+        render.line((row["name"], "bold"), (f"  {', '.join(row['scopes'])}  {spaces}{voice}", ""), (end, "dim"))

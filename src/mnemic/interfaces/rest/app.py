@@ -26,7 +26,7 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount
 from starlette.routing import Route as Path_
 
-from mnemic.errors import BadInput, MnemicError
+from mnemic.errors import BadInput, MnemicError, Refused
 from mnemic.interfaces.guard import Guard
 from mnemic.interfaces.integrations.mem0_rest import mem0_app
 from mnemic.interfaces.mcp import pages
@@ -39,7 +39,8 @@ from mnemic.interfaces.rest.problems import of_error, problem, written
 from mnemic.interfaces.rest.routes import ROUTES, Route
 from mnemic.interfaces.rest.shapes import from_text, value
 from mnemic.interfaces.rest.spaces import Spaces
-from mnemic.interfaces.tokens import ACCESS, Access, Tokens, lacks
+from mnemic.interfaces.tokens import ACCESS, Access, Grant, Tokens, lacks
+from mnemic.knowledge.origin import human, lowered
 from mnemic.text.clean import encodable
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ def _handler(route: Route, edits: threading.Lock) -> Handler:
             given, place = await _given(memory, route, request)
             if lacking := access.grant.lacks(["erase"] if any(given.get(name) for name in route.erases) else []):
                 raise _Stopped(said(problem(403, lacks(access.grant, lacking))))
+            given = _voiced(route, access.grant, given)
             watched = route.long and "text/event-stream" in request.headers.get("accept", "")
             if route.upload:
                 return await _uploaded(route, memory, given, request, watched)
@@ -175,6 +177,15 @@ def _allowed(access: Access, route: Route) -> None:
     if route.wide and access.grant.namespaces is not None:
         why = f"the token {access.grant.name!r} is bound to namespaces, and this is about the whole home"
         raise _Stopped(said(problem(403, why)))
+
+
+def _voiced(route: Route, grant: Grant, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments, with nothing in them that counts for more than the token's word."""
+    if human(grant.voice):
+        return given
+    if route.personal:
+        raise Refused(f"only a person can do this, and the token {grant.name!r} speaks as {grant.voice}: use another token")
+    return {**given, **{name: lowered(grant.voice, given.get(name)) for name in route.voices}}
 
 
 def _seen(route: Route, done: Any, access: Access) -> Any:

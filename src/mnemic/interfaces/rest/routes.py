@@ -60,6 +60,16 @@ class Route:
         return self.scopes or (("read",) if self.method == "GET" else ("write",))
 
     @property
+    def voices(self) -> tuple[str, ...]:
+        """The arguments that say whose word it is."""
+        return tuple(name for name in ("origin", "channel") if name in self.arguments)
+
+    @property
+    def personal(self) -> bool:
+        """Whether it is a person's act, and nobody can say that it was an agent's."""
+        return "write" in self.needs and not self.voices and self.target not in UNVOICED or self.target == "accept"
+
+    @property
     def erases(self) -> tuple[str, ...]:
         """The arguments that need the scope erase where they are true."""
         return tuple(name for name in ("erase", "allow_erased") if name in self.arguments)
@@ -165,6 +175,11 @@ ELSEWHERE: Mapping[str, str] = {
     "wiki.is_of": "whether it is still the same",
 }  # fmt: skip
 """Public methods that are no route, and why, or what does it instead."""
+UNVOICED = frozenset({
+    "flush", "set_bookmark", "vault.sync", "take", "export_delete", "records.put", "records.remove", "window_prepare",
+    "work_next", "work_submit", "window_work_next", "window_work_submit",
+})  # fmt: skip
+"""What writes and is nobody's word: an import's is quoted, a record's and an order's the agent's, whoever brings it."""
 INSIDE = frozenset({"vault"})
 """Parts whose other methods are the door of other parts to the files, and no verbs of a user."""
 
@@ -249,7 +264,8 @@ def _table() -> tuple[Route, ...]:
           for name in GRAPH),
         Route(get, "/records", "records.below", page="slice"), Route(get, "/record", "records.get", steady=True),
         Route(put, "/record", "records.put", guards="records.get"), Route(post, "/records/remove", "records.remove"),
-        Route(post, "/hooks/{event}", "hook", whole="given", scopes=both),
+        # What it captures from is a file of this machine, which the host names: not for whoever may only see a namespace.
+        Route(post, "/hooks/{event}", "hook", whole="given", scopes=(*both, "admin"), wide=True),
     )  # fmt: skip
 
 
