@@ -26,7 +26,7 @@ def test_a_wall_that_is_missing_is_found(tmp_path: Path, monkeypatch: pytest.Mon
     of = Spaces.of
     monkeypatch.setattr(Spaces, "of", lambda self, name: of(self, neighbour[name]))
     report = anyio.run(measured, tmp_path, 100, 7)
-    assert len(report.crossings) > 10 and not report.ok
+    assert len(report.crossings) >= 3 and not report.ok
 
 
 def test_names_that_are_alike_are_ten_namespaces_with_a_vault_each(tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ from tests.interfaces.rest.clients import PAST, Client
 NOTE = "Ada prefers the window seat."
 CHAT = {"messages": [{"role": "user", "content": "I moved to Porto."}, {"role": "assistant", "content": "Noted."}]}
 LINES = json.dumps(CHAT).encode() + b"\n"
-FILE = {**PAST, "content-type": "application/octet-stream"}
+FILE_TYPE = {"content-type": "application/octet-stream"}
+FILE = {**PAST, **FILE_TYPE}
 WATCHED = {"accept": "text/event-stream"}
 
 
@@ -73,13 +74,16 @@ def test_an_export_comes_back_through_an_import(client: Client, memory: Memory, 
     assert client.get("/exports")["items"] == []
 
 
-def test_an_export_is_not_for_another_namespace(client: Client, memory: Memory) -> None:
+def test_an_export_is_not_for_another_namespace_nor_for_a_token_of_one(client: Client, memory: Memory) -> None:
     memory.remember(NOTE)
     name = client.post("/exports")["name"]
-    other = client.granted("read", "write", namespaces=("work",))
-    assert client.ask("GET", f"/api/v1/exports/{name}", headers=other).status_code == 404
-    assert client.ask("DELETE", f"/api/v1/exports/{name}", headers=other).status_code == 404
-    assert client.ask("GET", "/api/v1/exports", headers=other).json()["items"] == []
+    elsewhere = {**PAST, "mnemic-namespace": "work"}
+    assert client.ask("GET", f"/api/v1/exports/{name}", headers=elsewhere).status_code == 404
+    assert client.ask("DELETE", f"/api/v1/exports/{name}", headers=elsewhere).status_code == 404
+    assert client.ask("GET", "/api/v1/exports", headers=elsewhere).json()["items"] == []
+    bound = client.granted("read", "write", namespaces=("default",))  # it holds the key of the whole home
+    assert client.ask("GET", f"/api/v1/exports/{name}", headers=bound).status_code == 403
+    assert client.ask("POST", "/api/v1/import/mnemic", headers={**bound, **FILE_TYPE}, content=b"x").status_code == 403
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,8 @@ def test_every_route_names_the_scopes_that_it_needs() -> None:
                 "export_training",
             }, "what only reads leaves memory as it is"  # fmt: skip
     wide = {route.target for route in ROUTES if route.wide}
-    assert wide == {"vacuum", "tend", "reindex", "doctor", "backup", "backups", "backup_file", "backup_delete", "hook"}
+    assert wide == {"vacuum", "tend", "reindex", "doctor", "backup", "backups", "backup_file", "backup_delete", "hook",
+                    "export", "exports", "export_file", "export_delete", "export_training", "read_export"}  # fmt: skip
 
 
 def test_a_token_without_a_scope_that_is_needed_is_refused_on_every_route_and_nothing_happens(

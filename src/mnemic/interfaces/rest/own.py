@@ -31,8 +31,6 @@ PROXY_SECONDS = 2.0
 """For the proxy's answer about itself."""
 TOLD = 1_000
 """Rows of an import's report."""
-MNEMIC = "mnemic"
-"""The format of our own exports."""
 MOST_BYTES = 16 << 30
 """Of an export, unpacked."""
 NAME = re.compile(r"[0-9]{8}T[0-9]{6}-[0-9a-f]{8}\.(zip|jsonl)")
@@ -149,17 +147,13 @@ def export_delete(memory: Memory, name: str) -> dict[str, Any]:
 def take(
     memory: Memory, format: str, file: Path, dry_run: bool = False, progress: Callable[..., None] | None = None
 ) -> dict[str, Any]:
-    """Take in what another tool exported, or an export of mnemic's own: the body is the file, a zip archive where it is several.
+    """Take in what another tool exported: the body is the file, a zip archive where it is several.
 
     Repeating it adds only what is new; one that was cut off goes on. Raises BadInput.
     """
     from mnemic.interfaces import importers
 
     file = _named(file)
-    if format == MNEMIC:
-        with TemporaryDirectory(dir=file.parent, prefix=".import-") as folder:
-            _unpack(file, Path(folder))
-            return {"format": MNEMIC, "dry_run": dry_run, **memory.read_export(folder, dry_run=dry_run)}
     rows: list[dict[str, Any]] = []
 
     def told(row: importers.Row) -> None:
@@ -169,6 +163,13 @@ def take(
     tell = progress or (lambda *done: None)
     totals = importers.take(memory, format, file, dry_run=dry_run, told=told, progress=tell, indexing=tell)
     return {**asdict(totals), "items": rows}
+
+
+def read_export(memory: Memory, file: Path, dry_run: bool = False) -> dict[str, Any]:
+    """Take back what `POST /exports` made, into a home that holds nothing yet: the body is the archive."""
+    with TemporaryDirectory(dir=file.parent, prefix=".import-") as folder:
+        _unpack(file, Path(folder))
+        return memory.read_export(folder, dry_run=dry_run)
 
 
 def _named(file: Path) -> Path:
@@ -267,7 +268,7 @@ OWN: Mapping[str, Callable[..., Any]] = {
     "hook": hook, "proxy": proxy,
     "backup": backup, "backups": backups, "backup_file": backup_file, "backup_delete": backup_delete,
     "export": export, "export_training": export_training, "exports": exports, "export_file": export_file,
-    "export_delete": export_delete, "take": take, "window_prepare": window_prepare, "window_observe": window_observe,
+    "export_delete": export_delete, "take": take, "read_export": read_export, "window_prepare": window_prepare, "window_observe": window_observe,
     "records.below": records, "records.get": record, "records.put": record_put, "records.remove": record_remove,
 }  # fmt: skip
 """By what a route names as its target."""

@@ -158,7 +158,7 @@ ELSEWHERE: Mapping[str, str] = {
     "open": "how a home is opened", "close": "how it is closed", "within": "the header mnemic-namespace",
     "examine": "for a home that does not open", "recover": "for a home that does not open",
     "restore": "nobody else may have the home open, so not what serves it either: the command line",
-    "read_export": "POST /import/mnemic", "window": "POST /window/prepare and /window/observe: a window lives for one call",
+    "window": "POST /window/prepare and /window/observe: a window lives for one call",
     "windows": "what a proxy holds open: `mnemic proxy`", "tending": "what serves does it", "watch": "what serves does it",
     "copies": "GET /backups and /exports", "copies_folder": "files of this machine",
     "wiki": "a part, as facts are: GET /wiki/…",
@@ -176,8 +176,8 @@ ELSEWHERE: Mapping[str, str] = {
 }  # fmt: skip
 """Public methods that are no route, and why, or what does it instead."""
 UNVOICED = frozenset({
-    "flush", "set_bookmark", "vault.sync", "take", "export_delete", "records.put", "records.remove", "window_prepare",
-    "work_next", "work_submit", "window_work_next", "window_work_submit",
+    "flush", "set_bookmark", "vault.sync", "take", "read_export", "export_delete", "records.put", "records.remove",
+    "window_prepare", "work_next", "work_submit", "window_work_next", "window_work_submit",
 })  # fmt: skip
 """What writes and is nobody's word: an import's is quoted, a record's and an order's the agent's, whoever brings it."""
 INSIDE = frozenset({"vault"})
@@ -214,11 +214,13 @@ def _table() -> tuple[Route, ...]:
         Route(get, "/backups", "backups", scopes=care, wide=True, page="slice"),
         Route(get, "/backups/{name}", "backup_file", scopes=care, wide=True, file=True),
         Route(delete, "/backups/{name}", "backup_delete", scopes=care, wide=True),
-        Route(post, "/exports", "export", scopes=read, long=True),
-        Route(post, "/exports/training", "export_training", scopes=read),
-        Route(get, "/exports", "exports", page="slice"),
-        Route(get, "/exports/{name}", "export_file", file=True),
-        Route(delete, "/exports/{name}", "export_delete"),
+        # An export holds the key by which the whole home knows what was erased.
+        Route(post, "/exports", "export", scopes=read, wide=True, long=True),
+        Route(post, "/exports/training", "export_training", scopes=read, wide=True),
+        Route(get, "/exports", "exports", wide=True, page="slice"),
+        Route(get, "/exports/{name}", "export_file", wide=True, file=True),
+        Route(delete, "/exports/{name}", "export_delete", wide=True),
+        Route(post, "/import/mnemic", "read_export", wide=True, long=True, upload=True),
         Route(post, "/import/{format}", "take", long=True, upload=True),
     ]
     return (
