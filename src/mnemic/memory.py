@@ -584,6 +584,7 @@ class Memory:
         if judge not in ("rules", "endpoint", "agent"):
             raise BadInput(f"judge {judge!r} is unknown: use rules, endpoint or agent")
         if not dry_run:
+            progress("sync")
             self.vault.sync()
         budget = self._dream_budget(max_calls, max_tokens) if judge == "endpoint" else None
         moment = None if since is None else to_ms(since)
@@ -693,7 +694,7 @@ class Memory:
 
         pages = _VaultPages(self.vault).read()
         if self._wiki is None or not self._wiki.is_of(pages):
-            self._wiki = Wiki(pages)
+            self._wiki = Wiki(pages, self._use_file)
         return self._wiki
 
     def _dreams(self) -> Dream:

@@ -117,3 +117,23 @@ def test_an_empty_wiki_answers(tmp_path: Path) -> None:
         assert memory.wiki.list() == {"articles": [], "total": 0, "next": None, "more": 0}
         assert memory.wiki.search("anything")["hits"] == []
         assert memory.wiki.resolve("anything")["article"] is None
+
+
+def test_reading_a_section_is_a_use_of_its_article_and_looking_around_is_none(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        talk(memory)
+        memory.dream()
+
+        def uses() -> int:
+            return sum(row["access_count"] for row in memory._store.rows("default", "usage"))
+
+        wiki = memory.wiki
+        for look in (wiki.list, lambda: wiki.toc("Ines"), lambda: wiki.search("ferry"), lambda: wiki.links("Ines"),
+                     lambda: wiki.infobox("Ines"), lambda: wiki.category("People"), lambda: wiki.resolve("ines")):  # fmt: skip
+            look()
+        memory.wiki.section("Ines", "arts", touch=False)
+        assert uses() == 0
+        memory.wiki.section("Ines", "arts")
+        assert uses() == 1
+        document = memory._store.document_by_source("default", memory.vault.source("articles/Ines.md"))
+        assert document is not None and memory._store.row("default", "usage", (document.id,)) is not None

@@ -682,7 +682,7 @@ class Run:
         at = self._target(path, heading)
         rows = self._told(self.pages[path], at) if at is not None and self.judge.name != Rules.name else []
         if at is None or len(rows) < IMPROVED_LEAST:
-            return TIDY if self.judge.name == Rules.name else IMPROVED
+            return TIDY
         text, title = self.pages[path], article.title_of(self.pages[path])
         refused = tally.rejected
         drafted = self._asked(tally, partial(self.judge.improve, title, heading, rows), f"{title}: {heading}")

@@ -34,7 +34,7 @@ _LEAD = re.compile(
     r"|same here"
     r"|no worries|agreed|totally agree|i agree|right|cool|nice|great|awesome|good to (?:see|hear from) you|sounds good"
     r"|to be honest|you know|you know what|guess what(?=[\s]*[!?,.])|i mean|like(?=,)|as for me|(?:for|to) me(?=,)"
-    r"|speaking of which"
+    r"|speaking of (?:which|[\w' ]{2,40}(?=,))"
     r"|i (?:do|did|am|have|will|can|was)(?= ?[-\u2013\u2014,] ?)"
     r"|however|though|for example)\b[\s,!.\u2013\u2014-]*)+",
     re.IGNORECASE,
@@ -313,7 +313,9 @@ def day(moment: datetime) -> str:
     return f"{moment.day} {moment:%B %Y}"
 
 
-_AHEAD = re.compile(r"\b(?:today|tonight|tomorrow|(?:next|this) (?:week|weekend|month|year))\b(?!')", re.IGNORECASE)
+_AHEAD = re.compile(
+    r"\b(?:today|tonight|tomorrow|(?:next|this) (?:week|weekend|month|year|spring|summer|autumn|fall))\b(?!')", re.IGNORECASE
+)
 
 
 _TO_COME = re.compile(
@@ -356,7 +358,7 @@ def _ahead(word: str, at: datetime) -> str:
         month = at.month + later
         moment = at.replace(day=1, year=at.year + (month > 12), month=(month - 1) % 12 + 1)
         return f"in {moment:%B %Y}"
-    return f"in {at.year + later}"
+    return f"in {at.year + later}" if unit == "year" else f"in the {unit} of {at.year + later}"
 
 
 def _span(since: datetime, until: datetime) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mnemic.errors import BadInput, NotFound
@@ -33,8 +33,9 @@ Sections = list[dict[str, Any]]
 class Wiki:
     """The articles of one vault, as they are now."""
 
-    def __init__(self, pages: Mapping[str, str]) -> None:
-        self._all = pages
+    def __init__(self, pages: Mapping[str, str], used: Callable[[str, str], None] = lambda path, how: None) -> None:
+        """`used` is told of the file of an article that is read, and how."""
+        self._all, self._used = pages, used
         self._terms: dict[str, Names] = {}
         self._pages = {path: text for path, text in pages.items() if path.startswith("articles/")}
         self._titles = {
@@ -79,8 +80,8 @@ class Wiki:
         shown = article.shown(text[lead.body : lead.end])
         return _fitted({"article": self._titles[path], "path": path, "lead": shown[:1_500], "sections": found}, "sections")
 
-    def section(self, name: str, anchor: str, offset: int = 0) -> dict[str, Any]:
-        """One section with its citations as paths that open; `next` is where to read on."""
+    def section(self, name: str, anchor: str, offset: int = 0, *, touch: bool = True) -> dict[str, Any]:
+        """One section with its citations as paths that open; `next` is where to read on. Reading one is a use of its article."""
         path = self._open(name)
         text = self._pages[path]
         found = article.section(text, anchor)
@@ -90,6 +91,8 @@ class Wiki:
         body = text[found.body : found.end].strip()
         if offset < 0 or offset > len(body):
             raise BadInput(f"offset {offset} lies outside the section's {len(body)} characters")
+        if touch and offset == 0:
+            self._used(path, "opened")
         end = _cut(body, offset)
         known = article.notes(text)
         cited = {

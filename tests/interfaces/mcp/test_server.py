@@ -33,7 +33,8 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
                           "complexity": {"tokens": 9000, "steps": 8, "had_failure": True}},
     "report": {"id": "ID", "outcome": "success"}, "revise": {"id": "ID", "reason": "wrong", "gist": "Build twice"},
     "touch": {"path": "/notes/ada-prefers-the-window-seat"}, "new_card": {"title": "Ada", "type": "contact"},
-    "cards": {}, "card": {"path": "Ada"}, "wiki": {"view": "list"}, "work_next": {"of": "dream"},
+    "cards": {}, "card": {"path": "Ada"}, "wiki": {"view": "list"}, "dream": {"dry_run": True},
+    "work_next": {"of": "dream"},
     "work_submit": {"of": "dream", "id": "0", "answer": {}}, "status": {}, "forget": {"path": "/notes", "reason": "done"},
 }  # fmt: skip
 REFUSED = {"revise", "work_submit"}

@@ -31,8 +31,8 @@ LESSON = {
 }  # fmt: skip
 NAMES = {
     "remember", "recall", "open", "browse", "diary", "diary_entries", "extract", "profile", "recall_experience",
-    "record_experience", "report", "revise", "touch", "forget", "cards", "card", "new_card", "wiki", "work_next",
-    "work_submit", "status",
+    "record_experience", "report", "revise", "touch", "forget", "cards", "card", "new_card", "wiki", "dream",
+    "work_next", "work_submit", "status",
 }  # fmt: skip
 
 
@@ -318,6 +318,28 @@ def test_the_wiki_is_read_piece_by_piece_in_a_frame(tmp_path: Path) -> None:
         for view in ("links", "section"):
             assert said(call(memory, "wiki", view=view)) == f"wiki: view {view!r} needs 'article': give it"
         assert said(call(memory, "wiki", view="contents", article="Quux")) == "no article is called 'Quux': see `wiki`"
+
+
+def test_a_dream_is_foreseen_and_then_made_and_says_what_it_changed(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        talk(memory)
+        page = call(memory, "dream", dry_run=True, max_tokens=900)
+        parts, answer = [shown(page)[0].text], data(page)
+        while "next" in data(page):
+            assert estimate(said(page), "cjk1") <= 900
+            page = call(memory, "dream", dry_run=True, max_tokens=900, cursor=data(page)["next"])
+            parts.append(shown(page)[0].text)
+        assert "created: articles/Ines.md\n" in "".join(parts) and "+# Ines\n" in "".join(parts)
+        assert (answer["status"], memory.dreams()) == ("foreseen", [])
+        done = call(memory, "dream", stages=["ingest", "chunk"])
+        assert (data(done)["status"], data(done)["articles"]["created"]) == ("stored", 0)
+        assert set(data(done)["stages"]) == {"chunk"}
+        done = call(memory, "dream")
+        assert (data(done)["status"], data(done)["id"], data(done)["articles"]["created"]) == ("stored", 2, 14)
+        assert "created: articles/Ines.md" in shown(done)[0].text
+        assert (data(call(memory, "dream"))["status"], data(call(memory, "dream"))["reason"]) == ("nothing", "nothing new")
+        assert call(memory, "dream", cursor=data(page).get("next", "x")).is_error
+        assert data(call(memory, "dream", judge="agent"))["status"] == "nothing"
 
 
 def test_the_pages_of_an_article_s_section_together_are_the_section(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def dream(
     """Let what was said since the last dream become articles."""
     if context.invoked_subcommand:
         return
-    with opened() as memory, render.stages(as_json, len(stage or STAGES)) as progress:
+    with opened() as memory, render.stages(as_json, 1 + len(stage or STAGES)) as progress:
         report = memory.dream(
             stages=stage or (), judge=judge, dry_run=dry_run, since=moment(memory, since), max_calls=max_calls,
             max_tokens=max_tokens, progress=progress,

@@ -46,6 +46,7 @@ VERBS = (
     ("mnemic experience list", "recall_experience"), ("mnemic extract", "extract"), ("mnemic profile", "profile"),
     ("mnemic tree", "browse"), ("mnemic recall", "recall"), ("mnemic show", "open"), ("mnemic card list", "cards"),
     ("mnemic wiki list", "wiki"), ("mnemic dream work next", "work_next"), ("mnemic window work next", "work_next"),
+    ("mnemic dream", "dream"),
     ("mnemic skill", "the prompt memory_skill"),
 )  # fmt: skip
 """What the command line calls what a tool does here."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mnemic.errors import BadInput
 from mnemic.interfaces.mcp import pages
 from mnemic.interfaces.mcp.schema import Schema, flag, listing, number, numbers, record, share, text, texts
+from mnemic.models.night import STAGES
 from mnemic.text import frame as frames
 
 if TYPE_CHECKING:
@@ -394,6 +395,31 @@ def _wiki_lines(view: str, row: Row) -> Iterator[str]:
         yield f"{row['name']!r} means {row['article']} (by {row['how']})"
 
 
+def _dream(memory: Memory, given: Row) -> Reply:
+    begin, dry = pages.start("dream", given), bool(given.get("dry_run"))
+    if begin and not dry:
+        raise BadInput("dream: only a dry run is read on with a cursor")
+    report = memory.dream(judge=given.get("judge", "rules"), dry_run=dry, stages=given.get("stages", ()))
+    done = "stored" if report["id"] is not None else "foreseen" if dry else "nothing"
+    data: Row = {
+        "status": "rejected" if report.get("lost") else done, "id": report["id"], "articles": report["articles"],
+        "stages": {row["name"]: row["out"] for row in report["stages"] if row["out"]}, "waiting": report["waiting"] or None,
+        "reason": report["lost"][0] if report.get("lost") else "nothing new" if done == "nothing" else None,
+    }  # fmt: skip
+    item = frames.Item("meta/Dreams.md", "\n".join(_dreamt(report))[begin:], "", "", kind="what the dream changed")
+    return _portion(memory, "dream", given, begin, item, pages.budget(given), data) if item.text else Reply(data)
+
+
+def _dreamt(report: Row) -> Iterator[str]:
+    for verb in ("created", "updated"):
+        yield from (f"{verb}: {path}" for path in report[verb])
+    yield from report["entries"]
+    yield from (f"{signal['path']}: {signal['kind']}: {signal['why']}" for signal in report["signals"])
+    yield from (f"rejected: {line}" for line in report["rejections"])
+    if report["diff"]:
+        yield report["diff"]
+
+
 def _work_next(memory: Memory, given: Row) -> Reply:
     begin, again = pages.start("work_next", given), given.get("id")
     order = memory.window_work_next() if given["of"] == "window" else memory.work_next(again)
@@ -609,15 +635,28 @@ TOOLS = (
         ),
     ),
     Tool(
-        name="wiki", title="Read the wiki", reads=True, output=record(extra=True), call=_wiki,
+        name="wiki", title="Read the wiki", output=record(extra=True), call=_wiki,
         about="Read the wiki: encyclopedia articles about people, projects and topics that were written from past conversations,"
               " every sentence cited with the turn that says it. List or search articles, see an article's table of contents,"
-              " read one section with its sources, follow links and backlinks, an infobox, a category, or what a name means.",
+              " read one section with its sources (that counts as a use), follow links and backlinks, an infobox, a category, or"
+              " what a name means.",
         schema=record(
             required=("view",), view=text("What of it; most are of one article.", choices=tuple(VIEWS)),
             article=text("Its title, an alias or its file; for resolve any name.", most=2_000),
             words=text("The words to search for, or the category.", most=2_000),
             anchor=text("Of a section, as contents shows it; the lead if not given.", most=500),
+            max_tokens=MAX_TOKENS, cursor=CURSOR,
+        ),
+    ),
+    Tool(
+        name="dream", title="Dream: make wiki articles", output=DONE, call=_dream,
+        about="Start a dream now, which else runs at night: consolidate memory, fold duplicate notes, merge summaries, and write"
+              " or update the wiki's articles from past conversations, without a second model. `dry_run` shows the change as a"
+              " diff and makes none. A person takes a dream back on the command line, `mnemic undo dream:ID`.",
+        schema=record(
+            dry_run=flag("Only show what would be changed."),
+            stages={**texts("Only these stages, in the night's order."), "items": text("A stage.", choices=STAGES)},
+            judge=text("rules if not given; agent leaves questions for `work_next`.", choices=("rules", "agent")),
             max_tokens=MAX_TOKENS, cursor=CURSOR,
         ),
     ),

@@ -151,7 +151,7 @@ NUMBERED: Mapping[str, tuple[str, ...]] = {
 GRAPH = ("create_entities", "create_relations", "add_observations", "delete_entities", "delete_observations", "delete_relations",
          "open", "search")  # fmt: skip
 
-WIKI = ("search", "resolve", "toc", "section", "infobox", "links", "category", "read", "talk")
+WIKI = ("search", "resolve", "toc", "infobox", "links", "category", "read", "talk")
 
 
 ELSEWHERE: Mapping[str, str] = {
@@ -261,6 +261,7 @@ def _table() -> tuple[Route, ...]:
         Route(post, "/window/work/{id}/submit", "window_work_submit"),
         Route(post, "/window/prepare", "window_prepare", scopes=both), Route(post, "/window/observe", "window_observe"),
         Route(get, "/wiki", "wiki.list"), *(Route(get, f"/wiki/{name}", f"wiki.{name}") for name in WIKI),
+        Route(get, "/wiki/section", "wiki.section", fixed={"touch": False}),
         Route(get, "/graph", "graph.read"),
         *(Route(post, f"/graph/{name.replace('_', '-')}", f"graph.{name}", scopes=read if name in ("open", "search") else ())
           for name in GRAPH),
