@@ -260,6 +260,13 @@ def test_a_route_that_is_not_there_would_be_seen() -> None:
     assert not route_of("GET", "/recall") and not route_of("", "/recal") and not route_of("", "/facts/1/edit")
 
 
+def test_the_pages_of_the_workbench_are_those_that_are_told() -> None:
+    code = text_of(ROOT / "src" / "mnemic" / "interfaces" / "workbench" / "app.js")
+    titles = re.findall(r'^page\("\w+", "([^"]+)"', code, re.M)
+    told = re.findall(r"^\| ([A-Z][^|]*) \|", text_of(DOCS / "workbench.md"), re.M)
+    assert len(titles) > 5 and sorted(told) == sorted(titles)
+
+
 # Python
 
 

@@ -1,5 +1,7 @@
 """The tutorial, run as it stands: its commands in one shell and one new home, and what it shows compared with what they print.
 
+The programs of the page on Python are run too.
+
 `…` in what is shown stands for anything within a line, and alone on a line for any lines.
 """
 
@@ -94,6 +96,16 @@ def test_the_python_of_the_tutorial_prints_what_is_shown(folder: Path) -> None:
     given = {**environ(folder), "MNEMIC_HOME": str(folder / "python")}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=given, timeout=300)
     assert (done.stdout, done.stderr) == (shown, "")
+
+
+@pytest.mark.parametrize("block", [block for block in blocks(text_of(DOCS / "python.md")) if block.language == "python"])
+def test_the_python_of_the_page_on_python_runs(block: Block, folder: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", block.text], capture_output=True, text=True, cwd=tmp_path, env=environ(folder), timeout=300
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = re.findall(r"print\(.*?\) +# (stored .*)", block.text)
+    assert [line for line in shown if line not in done.stdout.splitlines()] == []
 
 
 def test_what_is_not_run_says_why() -> None:
