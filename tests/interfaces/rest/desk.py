@@ -25,6 +25,10 @@ PAYLOAD = (
     "<img src=x onerror=window.pwned=1><script>window.pwned=1</script>{{7*7}}javascript:window.pwned=1\"'>"
     "<svg onload=window.pwned=1><a href=//evil.example/x>[[x](javascript:window.pwned=1)]"
 )
+GO = """place => {
+    delete document.body.dataset.ready;
+    if (location.hash === place) dispatchEvent(new HashChangeEvent("hashchange")); else location.hash = place;
+}"""
 PLACES = {
     "#/recall": "Ask as you would ask", "#/recall?q=payload": "hits in", "#/tree": "sessions", "#/diary": "home_city",
     "#/diary?tab=concerns": "A report", "#/diary?tab=diary": "I moved", "#/experiences": "Build before you copy",
@@ -116,7 +120,7 @@ class Desk:
 
     def go(self, place: str) -> str:
         """The text of a page once it stands."""
-        self.page.evaluate("place => { delete document.body.dataset.ready; location.hash = ''; location.hash = place }", place)
+        self.page.evaluate(GO, place)
         self.page.wait_for_function("place => document.body.dataset.ready === place", arg=place)
         return str(self.page.inner_text("main"))
 

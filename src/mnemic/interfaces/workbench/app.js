@@ -1,6 +1,6 @@
 // The workbench: its pages, its keys, and what stands above them.
 import { $, h, icon, put } from "./dom.js";
-import { closeSheets, remember, sheet, signOut } from "./dialogs.js";
+import { closeSheets, remember, sheet, signOut, tell } from "./dialogs.js";
 import { diaryPage } from "./diary.js";
 import { dreamsPage } from "./dreams.js";
 import { experiencesPage } from "./experiences.js";
@@ -9,6 +9,7 @@ import { healthPage } from "./health.js";
 import { ledgerPage } from "./ledger.js";
 import { opsPage } from "./ops.js";
 import { recallPage } from "./recall.js";
+import { Problem } from "./rest.js";
 import { treePage } from "./tree.js";
 import { wikiPage } from "./wiki.js";
 import { windowPage } from "./window.js";
@@ -65,6 +66,8 @@ put($("top"), h("div", { class: "bar" },
     h("button", { class: "quiet", onclick: () => theme(true), title: "Dark or light (x)", "aria-label": "Dark or light" }, icon("theme")),
     h("button", { class: "quiet", onclick: keys, title: "Keys (?)", "aria-label": "Keys" }, icon("help")),
     h("button", { class: "quiet", onclick: signOut, title: "Sign out", "aria-label": "Sign out" }, icon("leave")))));
+// What fails where nobody waits for it, e.g. a sheet whose thing is gone, is said.
+addEventListener("unhandledrejection", (event) => { if (event.reason instanceof Problem) { event.preventDefault(); tell(event.reason.message); } });
 addEventListener("hashchange", () => { closeSheets(); scrollTo(0, 0); show(); });
 document.querySelector(".skip").addEventListener("click", (event) => { event.preventDefault(); $("main").focus(); });
 if (!location.hash) history.replaceState(null, "", `#/${place()[0]}`);
