@@ -86,6 +86,14 @@ class Home:
         assert db.changes() or "DROP" in sql
         db.close()
 
+    def _holds_there(self, word: str) -> list[str]:
+        import psycopg
+
+        with psycopg.connect(self.url, autocommit=True, options="-c search_path=mnemic,public") as db:
+            names = [name for (name,) in db.execute("SELECT tablename FROM pg_tables WHERE schemaname='mnemic'").fetchall()]
+            query = "SELECT count(*) FROM {} t WHERE t::text ILIKE %s"
+            return [name for name in names if db.execute(query.format(name).encode(), (f"%{word}%",)).fetchone() != (0,)]
+
     def _tamper_there(self, sql: str, *bindings: object) -> None:
         import psycopg
 
@@ -93,7 +101,9 @@ class Home:
             assert db.execute(sql.encode(), bindings).rowcount or "DROP" in sql
 
     def holds(self, word: str) -> list[str]:
-        """The files of the home, and the noted heads, in which the bytes of a word stand."""
+        """The files of the home, and the noted heads, in which the bytes of a word stand; of a server, its tables."""
+        if self.url:
+            return self._holds_there(word)
         files = [file for file in self.folder.rglob("*") if file.is_file()]
         return [file.name for file in files if word.encode() in file.read_bytes()]
 

@@ -144,11 +144,10 @@ def test_a_row_in_anothers_place_has_no_room(home: Home) -> None:
 
 
 def test_nulls_come_first_and_last_from_the_end(home: Home) -> None:
-    made = [
-        {"document": n, "last_accessed": n, "access_count": 0, "tier": tier} for n, tier in enumerate(("b", None, "a", None))
-    ]
     with home.store.write("default") as tx:
-        tx.apply([Change("usage", (row["document"],), None, row) for row in made])
+        for number, tier in enumerate(("b", None, "a", None)):
+            row = {"document": number, "last_accessed": number, "access_count": 0, "tier": tier}
+            tx.apply([Change("usage", (number,), None, row)])
     found = home.store.select("default", "usage", {}, by=("tier",))
     assert [row["document"] for row in found] == [1, 3, 2, 0]
     assert [row["document"] for row in home.store.select("default", "usage", {}, by=("tier",), newest=True)] == [0, 2, 3, 1]

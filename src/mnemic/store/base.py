@@ -269,7 +269,8 @@ class Transaction(Protocol):
     def erase_document(self, document: int, macs: Sequence[str], at: int) -> list[int]:
         """Remove a document's texts, tree, vectors, operations and the payloads of its events.
 
-        Returns the `seq` of every event whose payload was erased. Rows of truth are the ledger's business.
+        Returns the `seq` of every event whose payload was erased. Rows of truth are the ledger's business, but for the
+        messages of a document on another shelf than the hot one: they go with it.
         """
         ...
 

@@ -25,6 +25,7 @@ from psycopg.adapt import AdaptersMap, Buffer
 from psycopg.types.string import StrDumper
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
+from mnemic.environment import shown_url
 from mnemic.errors import BadInput, Conflict, Damaged, DiskFull, Interrupted, StoreError
 
 SCHEMA = "mnemic"
@@ -142,7 +143,7 @@ class Database:
 
     def __init__(self, url: str, *, limit: int = LIMIT) -> None:
         self.url, self.limit = url, limit
-        self.name = shown(url)
+        self.name = shown_url(url).partition("?")[0]
         self.role: str | None = None
         """Taken on in every transaction, where whoever connects stands above row-level security."""
         self.halves = 0
@@ -178,6 +179,8 @@ class Database:
         """A connection outside the pool, for what needs one to itself. Raises StoreError where there is no server."""
         try:
             return psycopg.connect(self.url, autocommit=True, context=_adapters())
+        except psycopg.ProgrammingError:  # its message may show the password
+            raise BadInput(f"the URL of {self.name} cannot be read: write postgresql://USER@HOST/DATABASE") from None
         except psycopg.Error as error:
             raise StoreError(f"{self.name} cannot be reached ({_first_line(error)}): check the URL and the server") from None
 
@@ -414,14 +417,3 @@ def _last(cursor: psycopg.Cursor[Any]) -> tuple[Any, ...] | None:
         pass
     found: tuple[Any, ...] | None = cursor.fetchone()
     return found
-
-
-def shown(url: str) -> str:
-    """The server and database of a URL, without password or parameters."""
-    try:
-        parts = psycopg.conninfo.conninfo_to_dict(url)
-    except psycopg.ProgrammingError as error:
-        raise BadInput(f"the store's URL cannot be read ({_first_line(error)}): write postgresql://USER@HOST/DATABASE") from None
-    host = parts.get("host") or "localhost"
-    port = f":{parts['port']}" if parts.get("port") else ""
-    return f"postgresql://{host}{port}/{parts.get('dbname') or parts.get('user') or ''}"

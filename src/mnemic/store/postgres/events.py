@@ -93,8 +93,8 @@ class Events(Shelves):
         space = self.space(ns)
         query, values = f"{_EVENT} AND l.seq>%s", list[Any]([space, after])
         narrowing = {
-            "l.seq<%s": before, "l.object=%s": object, "l.op=%s": op, "l.actor=%s": actor, "starts_with(l.object, %s)": object_begins,
-            "l.object=ANY(%s)": None if objects is None else list(objects),
+            "l.seq<%s": before, "l.object=%s": object, "l.op=%s": op, "l.actor=%s": actor,
+            "starts_with(l.object, %s)": object_begins, "l.object=ANY(%s)": None if objects is None else list(objects),
         }  # fmt: skip
         for condition, value in narrowing.items():
             if value is not None:

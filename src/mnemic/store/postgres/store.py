@@ -206,7 +206,8 @@ class PostgresTransaction:
             sizes = [size for _, _, size in here if size]
             nodes.remove(write, [number for _, number, _ in here], shelf)
             nodes.count(write, shelf, -len(sizes), -sum(sizes), len(here))
-        for table in ("queue", "operations"):
+        # Messages of a document on another shelf are its to take, those on the hot one were taken by the ledger.
+        for table in ("queue", "operations", "messages"):
             write.run(f"DELETE FROM {table} WHERE ns=%s AND document=%s", (space, document))
         ids = write.rows("SELECT id FROM texts WHERE ns=%s AND document=%s", (space, document))
         self.erase_texts([number for (number,) in ids], macs, at)
@@ -359,6 +360,10 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles):
     def backup(self, target: Path, more: Callable[[ZipFile], None] | None = None) -> None:
         """A copy of all rows as of one moment, and of what `more` adds, as one zip file, put into place only when complete."""
         backups.write(self.base, target, more)
+
+    def restore(self, source: Path, more: backups.More | None = None) -> None:
+        """Put a backup's rows in place of all that stands here; open the home anew afterwards."""
+        backups.restore(self.base, source, more)
 
     def close(self) -> None:
         """Close the connections of this process."""
