@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from mnemic.capture.forget import Forgetting
 from mnemic.capture.intake import Intake, Note
@@ -14,11 +17,15 @@ from mnemic.models.document import Turn
 from mnemic.models.event import Event
 from mnemic.models.receipt import CaptureReport, Receipt
 from mnemic.settings import CaptureSettings
-from mnemic.store import SqliteStore, open_sqlite
+from mnemic.store import open_sqlite
+from mnemic.store.base import Store
 from mnemic.store.sqlite.connection import connect
 from mnemic.text.tokens import query_terms
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+ENGINES = ["sqlite", "postgres"]
+both = pytest.mark.parametrize("engine", ENGINES)
+"""What is tested on both stores."""
 
 
 @dataclass
@@ -27,12 +34,14 @@ class Home:
 
     folder: Path
     clock: FixedClock = field(default_factory=lambda: FixedClock(NOON))
+    url: str = ""
+    """Of a database; empty for one in the folder."""
 
     def __post_init__(self) -> None:
         self.open()
 
     def open(self) -> None:
-        self.store: SqliteStore = open_sqlite(self.folder / "home")
+        self.store: Any = opened(self.folder / "home", self.url)
         self.witness = FolderWitness(self.folder / "config")
         self.ledger = Ledger(self.store, self.witness, self.clock, CountingIds())
         self.intake = Intake(self.store, self.ledger, self.clock, CaptureSettings())
@@ -68,20 +77,48 @@ class Home:
         return True
 
     def tamper(self, sql: str, *bindings: object) -> None:
-        """Change the file behind mnemic's back."""
+        """Change what is stored behind mnemic's back."""
+        if self.url:
+            self._tamper_there(sql.replace("?", "%s"), *bindings)
+            return
         db = connect(self.folder / "home" / "memory.db")
         db.execute(sql, bindings)
         assert db.changes() or "DROP" in sql
         db.close()
 
+    def _holds_there(self, word: str) -> list[str]:
+        import psycopg
+
+        with psycopg.connect(self.url, autocommit=True, options="-c search_path=mnemic,public") as db:
+            names = [name for (name,) in db.execute("SELECT tablename FROM pg_tables WHERE schemaname='mnemic'").fetchall()]
+            query = "SELECT count(*) FROM {} t WHERE t::text ILIKE %s"
+            return [name for name in names if db.execute(query.format(name).encode(), (f"%{word}%",)).fetchone() != (0,)]
+
+    def _tamper_there(self, sql: str, *bindings: object) -> None:
+        import psycopg
+
+        with psycopg.connect(self.url, autocommit=True, options="-c search_path=mnemic,public") as db:
+            assert db.execute(sql.encode(), bindings).rowcount or "DROP" in sql
+
     def holds(self, word: str) -> list[str]:
-        """The files of the home, and the noted heads, in which the bytes of a word stand."""
+        """The files of the home, and the noted heads, in which the bytes of a word stand; of a server, its tables."""
+        if self.url:
+            return self._holds_there(word)
         files = [file for file in self.folder.rglob("*") if file.is_file()]
         return [file.name for file in files if word.encode() in file.read_bytes()]
+
+
+def opened(folder: Path, url: str = "") -> Store:
+    """A home in a folder, or in a database."""
+    if not url:
+        return open_sqlite(folder)
+    from mnemic.store.postgres import open_postgres
+
+    return open_postgres(url)
 
 
 def rows(home: Home, sql: str) -> list[tuple[object, ...]]:
     return list(home.store.hot.rows(sql))
 
 
-__all__ = ["NOON", "Home", "rows"]
+__all__ = ["ENGINES", "NOON", "Home", "both", "opened", "rows"]

@@ -5,6 +5,7 @@
     ├── NotFound          no such path, event, session or identifier
     ├── Refused           a rule of memory forbids it (an impossible transition, a missing reason)
     ├── Conflict          the state is not what the change was based on
+    │   └── Interrupted   the server broke a write off; nothing was stored, and repeating it is safe
     ├── StoreError        the home cannot be opened, read or written
     │   ├── DiskFull      there is no room to write; nothing was stored
     │   ├── NewerSchema   the home was written by a newer mnemic
@@ -38,6 +39,10 @@ class Refused(MnemicError):
 
 class Conflict(MnemicError):
     """The state is no longer what the change was based on."""
+
+
+class Interrupted(Conflict):
+    """The server broke a write off: nothing was stored, and repeating it is safe."""
 
 
 class StoreError(MnemicError):

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zipfile import ZipFile
 
 from mnemic import failures
+from mnemic import store as stores
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
 from mnemic.capture.folding import Folding
 from mnemic.capture.forget import Forgetting
@@ -60,8 +61,7 @@ from mnemic.models.receipt import CaptureReport, Forgotten, Receipt
 from mnemic.models.semantic import Profile
 from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
-from mnemic.store import SqliteStore, open_sqlite
-from mnemic.store.sqlite import backups
+from mnemic.store import ENGINE_FILES, Store, open_store
 from mnemic.text.clean import encodable
 from mnemic.text.mention import names, paths
 from mnemic.text.tree import slug
@@ -95,7 +95,7 @@ class Memory:
     """One home, seen from one namespace. Use it as a context manager; it may be shared between threads."""
 
     def __init__(
-        self, settings: Settings, *, store: SqliteStore | None = None, embedder: Embedder | None = None,
+        self, settings: Settings, *, store: Store | None = None, embedder: Embedder | None = None,
         clock: Clock | None = None, ids: Ids | None = None, witness: Witness | None = None,
         reranker: Reranker | None = None, judge: Judge | None = None,
     ) -> None:  # fmt: skip
@@ -103,7 +103,10 @@ class Memory:
         self.namespace = settings.namespace
         self.clock = clock or _clock(settings)
         self.ids = ids or RandomIds()
-        self._store = store or open_sqlite(settings.home)
+        self._store = store or open_store(
+            settings.home, settings.store.url.value, connections=settings.store.connections,
+            partitions=settings.store.partitions,
+        )  # fmt: skip
         embed = settings.embed
         self._embedder = embedder or open_embedder(
             embed.embedder, model=embed.model, dim=embed.dim, url=embed.url, key=embed.key.value or None,
@@ -660,7 +663,7 @@ class Memory:
         hour, _, minute = at.partition(":")
         if not (hour.isdecimal() and minute.isdecimal() and int(hour) < 24 and int(minute) < 60):
             raise BadInput(f"{at!r} is no time of day: write e.g. 03:00")
-        command = shlex.join(["mnemic", "--home", str(self.settings.home), "--namespace", self.namespace, "dream"])
+        command = shlex.join(["mnemic", "--home", self.settings.place, "--namespace", self.namespace, "dream"])
         if cron:
             return {"kind": "cron", "at": at, "text": f"{int(minute)} {int(hour)} * * * {command.replace('%', chr(92) + '%')}"}
         unit = "[Unit]\nDescription=mnemic dream\n\n[Service]\nType=oneshot\n"
@@ -1065,7 +1068,7 @@ class Memory:
         from mnemic.vault.travel import Travel
 
         parts = (self.vault, self._store, self.namespace)
-        travel = Travel(*parts, without=[self.settings.home], never=backups.NAMES)
+        travel = Travel(*parts, without=[self.settings.home], never=ENGINE_FILES)
         return Portable(self._store, self._ledger, self.clock, travel), travel
 
     # use and age
@@ -1229,7 +1232,7 @@ class Memory:
         head = self._store.head(self.namespace)
         waiting = [row for _, row in self._store.queue(self.namespace, limit=10_000)]
         return {
-            "home": str(self.settings.home),
+            "home": self.settings.place,
             "namespace": self.namespace,
             "namespaces": len(self._store.namespaces()),
             **dict(self._store.counts(self.namespace)),
@@ -1243,8 +1246,6 @@ class Memory:
 
     def doctor(self) -> dict[str, Any]:
         """Check everything that can be checked here, and say what to do about what is wrong."""
-        from mnemic.store.sqlite.connection import engine
-
         problems, notes = self._store.check(), list[str]()
         for look in (self._ledger_problems, self._text_problems):
             try:
@@ -1263,7 +1264,7 @@ class Memory:
         if self._embedder.identity.startswith("hashing/"):
             notes.append("words only: for recall by meaning, pip install 'mnemic[onnx]' and set a model")
         problems = list(dict.fromkeys(problems))
-        return {"ok": not problems, "problems": problems, "notes": notes, "sqlite": engine(),
+        return {"ok": not problems, "problems": problems, "notes": notes, **self._store.engine,
                 "embedder": self._embedder.identity}  # fmt: skip
 
     def _ledger_problems(self) -> list[str]:
@@ -1297,13 +1298,10 @@ class Memory:
             with cls.open(home, namespace=namespace, environ=environ) as memory:
                 return memory.doctor()
         except StoreError as error:
-            from mnemic.store.sqlite.checks import examine_home
-            from mnemic.store.sqlite.connection import engine
-
             settings = load(dict(os.environ) if environ is None else environ, home=home, namespace=namespace)
-            problems = examine_home(settings.home) or [str(error)]
+            problems, engine = stores.examine(settings.home, settings.store.url.value)
             notes = ["the home does not open: its ledgers were not checked", *failures.noted(settings.home)]
-            return {"ok": False, "problems": problems, "notes": notes, "sqlite": engine(), "embedder": None}
+            return {"ok": False, "problems": problems or [str(error)], "notes": notes, **engine, "embedder": None}
 
     def reindex(self, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
         """Make trees, full text and missing vectors anew from what is stored. Recall answers the same afterwards.
@@ -1342,7 +1340,7 @@ class Memory:
             for name, root in _vaults(self.settings).items():
                 if progress:
                     progress(name)
-                left = archive.pack(packed, root, name, without=[file, self.settings.home], never=backups.NAMES)
+                left = archive.pack(packed, root, name, without=[file, self.settings.home], never=ENGINE_FILES)
                 skipped.update({f"{name}/{path}": why for path, why in left.items()})
 
         with self.vault.alone():
@@ -1481,9 +1479,10 @@ def _restored(
     fresh, kept = home / f".restore-{ids.token(4)}", home / f"before-restore-{stamp}-{ids.token(2)}"
     fresh.mkdir(mode=0o700, parents=True)
     try:
-        backups.unpack(source.expanduser().absolute(), fresh, lambda packed, items: archive.unpack(packed, items, fresh))
-        close()
-        backups.swap(fresh, home, kept)
+        stores.restore(
+            home, settings.store.url.value, source.expanduser().absolute(), fresh=fresh, kept=kept, close=close,
+            more=lambda packed, items: archive.unpack(packed, items, fresh),
+        )  # fmt: skip
         placed = [
             str(archive.place(fresh / name, target.resolve(), kept, inside=target.resolve().is_relative_to(home.resolve())))
             for name, target in _vaults(settings).items() if (fresh / name).exists()

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from mnemic.environment import home_folder
+from mnemic.environment import home_folder, shown_url, store_url
 from mnemic.errors import BadInput
 
 EmbedderName = Literal["hashing", "onnx", "http"]
@@ -32,6 +32,18 @@ class Secret:
 
     def __bool__(self) -> bool:
         return bool(self.value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSettings:
+    """`[store]`: a database in place of the files in the home, and how it is used."""
+
+    url: Secret = Secret("")
+    """`postgresql://USER@HOST/DATABASE`; empty: SQLite files in the home."""
+    connections: int = 10
+    """That one process holds at most."""
+    partitions: int = 8
+    """Into how many parts the large tables of a new database go."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +221,7 @@ class Settings:
     config: Path = Path("~/.config/mnemic")
     """The folder outside the home where the ledger's heads are noted."""
     now: datetime | None = None
+    store: StoreSettings = field(default_factory=StoreSettings)
     embed: EmbedSettings = field(default_factory=EmbedSettings)
     capture: CaptureSettings = field(default_factory=CaptureSettings)
     recall: RecallSettings = field(default_factory=RecallSettings)
@@ -217,6 +230,11 @@ class Settings:
     rotate: RotateSettings = field(default_factory=RotateSettings)
     dream: DreamSettings = field(default_factory=DreamSettings)
     vault: VaultSettings = field(default_factory=VaultSettings)
+
+    @property
+    def place(self) -> str:
+        """Where the home is, as it may be shown and named again: its folder, or its database without the password."""
+        return shown_url(self.store.url.value) if self.store.url else str(self.home)
 
 
 def load(
@@ -236,6 +254,7 @@ def load(
         namespace=checked_namespace(space),
         config=_config(environ),
         now=_moment(environ.get("MNEMIC_NOW")),
+        store=_section(StoreSettings, parts.pop("store", {}), "store"),
         embed=_section(EmbedSettings, parts.pop("embed", {}), "embed"),
         capture=_section(CaptureSettings, parts.pop("capture", {}), "capture"),
         recall=_section(RecallSettings, parts.pop("recall", {}), "recall"),
@@ -246,8 +265,10 @@ def load(
         vault=_section(VaultSettings, parts.pop("vault", {}), "vault"),
     )
     if parts:
-        raise BadInput(f"mnemic.toml: unknown {sorted(parts)[0]!r}; known are namespace, embed, capture, recall,"
+        raise BadInput(f"mnemic.toml: unknown {sorted(parts)[0]!r}; known are namespace, store, embed, capture, recall,"
                        " llm, decay, rotate, dream, vault")
+    if url := store_url(environ, home):
+        settings = replace(settings, store=replace(settings.store, url=Secret(url)))
     settings = replace(
         settings, embed=_from_environment(settings.embed, environ), llm=_llm_from_environment(settings.llm, environ)
     )
@@ -298,10 +319,14 @@ def _section(kind: type[T], values: Any, name: str) -> T:
     for key, value in values.items():
         if key not in known:
             raise BadInput(f"mnemic.toml: unknown key {key!r} in [{name}]; known are {', '.join(known)}")
-        if key == "key":
+        if str(known[key].type) == "Secret":
             values = {**values, key: Secret(str(value))}
         elif not _fits(value, str(known[key].type)):
             raise BadInput(f"mnemic.toml: {name}.{key} = {value!r} is not of the right kind ({known[key].type})")
+    if name == "store" and values.get("url") and store_url({}, values["url"].value) is None:
+        raise BadInput("mnemic.toml: store.url is no URL of a database: write postgresql://USER@HOST/DATABASE")
+    if name == "store" and not (values.get("connections", 1) > 0 and 0 < values.get("partitions", 1) <= 256):
+        raise BadInput("mnemic.toml: [store] needs connections above 0, and partitions from 1 to 256")
     if name == "embed" and values.get("embedder", "hashing") not in get_args(EmbedderName):
         raise BadInput(f"mnemic.toml: embed.embedder {values['embedder']!r} is unknown: hashing, onnx or http")
     if name == "dream" and values.get("judge", "rules") not in ("rules", "endpoint", "agent"):

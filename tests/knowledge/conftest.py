@@ -14,10 +14,10 @@ MEMORY = Path("/dev/shm")
 
 
 @pytest.fixture
-def home() -> Iterator[Home]:
+def home(place: str) -> Iterator[Home]:
     """A fresh home, in memory where there is such a folder: these tests write thousands of entries, each synced."""
     folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
-    made = Home(folder)
+    made = Home(folder, url=place)
     yield made
     made.store.close()
     shutil.rmtree(folder)

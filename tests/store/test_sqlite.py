@@ -9,11 +9,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemic.errors import Conflict, Damaged, NewerSchema
-from mnemic.models.event import Change
+from mnemic.errors import Damaged, NewerSchema
 from mnemic.store.sqlite import backups, connection, migrations
 from mnemic.store.sqlite.connection import connect
-from mnemic.text.tokens import phrase_terms
 from tests.homes import Home, rows
 
 WRITER = str(Path(__file__).with_name("writer.py"))
@@ -50,53 +48,6 @@ def test_full_text_is_the_same_after_a_rebuild(home: Home) -> None:
     assert rows(home, "SELECT id, size, terms FROM nodes ORDER BY id") == nodes
     assert home.sane()
 
-
-def test_an_empty_tree_leaves_no_term_behind(home: Home) -> None:
-    home.remember("The walrus.\n\nThe seal.", title="Zoo")
-    home.undo(1)
-    assert rows(home, "SELECT term FROM temp.vocabulary") == []
-    assert home.store.lexicon("default")[:2] == (0, 0)
-
-
-def test_namespaces_do_not_see_each_other(home: Home) -> None:
-    home.remember("The walrus.", "one", title="Zoo")
-    home.remember("The seal.", "two", title="Zoo")
-    home.capture(("user", "walrus"), ns="one")
-    assert (home.search("walrus", "two"), home.search("walrus", "three")) == ([], [])
-    assert home.search("seal", "two") == ["/notes/zoo"]
-    assert [document.title for document in home.store.documents("two")] == ["Zoo"]
-    assert (home.store.node("two", "/sessions/s/1"), home.store.node("three", "/notes/zoo")) == (None, None)
-    assert home.store.nodes("two", 1) == []
-    assert home.store.found("two", [1, 2, 3]) == home.store.found("two", [2])
-    assert (home.store.texts("two", [1]), home.store.messages("two")) == ({}, [])
-    assert home.store.document_frequencies("two", ["walrus", "seal"]) == {"walrus": 0, "seal": 1}
-    assert home.store.namespaces() == ["one", "two"]
-    assert home.sane("one") and home.sane("two")
-
-
-def test_a_namespace_that_was_rolled_back_leaves_no_number_behind(home: Home) -> None:
-    with pytest.raises(RuntimeError), home.store.write("first"):
-        assert home.store.space("first") == 1
-        raise RuntimeError
-    home.remember("walrus", "second", title="T")
-    assert home.store.space("first") == 0
-    assert home.search("walrus", "first") == []
-
-
-def test_a_failing_transaction_leaves_nothing(home: Home) -> None:
-    row = {"path": "/x", "forgotten_at": 1, "reason": ""}
-    with pytest.raises(Conflict, match="visibility '/x' has changed"), home.store.write("default") as tx:
-        tx.apply([Change("visibility", ("/x",), None, row), Change("visibility", ("/x",), None, row)])
-    assert home.store.forgotten("default") == {}
-
-
-def test_a_phrase_is_found_only_where_its_words_stand_together(home: Home) -> None:
-    home.remember("green tea leaf", title="A")
-    home.remember("tea with green leaf", title="B")
-    home.remember("猫 likes 记忆", title="C")
-    assert home.store.phrase("default", phrase_terms("green tea"), 9) == [1]
-    assert home.store.phrase("default", phrase_terms("猫 likes"), 9) == [3]
-    assert home.store.phrase("default", phrase_terms("likes 记"), 9) == [3]
 
 
 def test_a_newer_schema_is_refused_by_name(home: Home) -> None:
@@ -136,21 +87,6 @@ def test_a_home_of_the_first_schema_is_brought_up_to_date_and_a_copy_kept(tmp_pa
     assert (folder / "memory-schema1.bak").exists() and home.sane()
     home.store.close()
 
-
-def test_rows_are_selected_counted_and_ordered_by_columns(home: Home) -> None:
-    from mnemic.models.event import Change
-
-    rows = [{"id": f"s{n}", "title": "t", "context": "", "origin": "user", "started_at": n % 3, "recorded_at": n}
-            for n in range(6)]  # fmt: skip
-    with home.store.write("default") as tx:
-        tx.apply([Change("sessions", (str(row["id"]),), None, row) for row in rows])
-    newest = home.store.select("default", "sessions", {"title": "t"}, limit=3, newest=True, by=("started_at",))
-    assert [row["id"] for row in newest] == ["s5", "s2", "s4"]
-    assert home.store.count("default", "sessions", {"started_at": 1}) == 2
-    with pytest.raises(KeyError, match="no column 'x'"):
-        home.store.count("default", "sessions", {"x": 1})
-    with pytest.raises(KeyError, match="no column 'x'"):
-        home.store.select("default", "sessions", {}, by=("x",))
 
 
 def test_a_flipped_bit_is_damage_and_not_memory(home: Home) -> None:

@@ -179,7 +179,7 @@ class Portable:
             for mac, at in manifest["erased"]:
                 tx.erase_texts((), [mac], at)
             for name, value in manifest["sequences"].items():
-                tx.allocate(name, value)
+                tx.reserve(name, value)
             for document in list(self._documents(ns)):
                 self._plant(tx, ns, document)
         return last

@@ -5,6 +5,13 @@ never changes a row of truth except through `Transaction.apply`, which `mnemic.l
 same transaction as the event that explains the change.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mnemic.errors import MissingExtra
 from mnemic.store.base import (
     CodeBlock,
     EmbedderRow,
@@ -18,9 +25,13 @@ from mnemic.store.base import (
     VaultFile,
     VectorRow,
 )
-from mnemic.store.sqlite import SqliteStore, open_sqlite
+from mnemic.store.sqlite import SqliteStore, backups, checks, connection, open_sqlite
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 __all__ = [
+    "ENGINE_FILES",
     "CodeBlock",
     "EmbedderRow",
     "Found",
@@ -33,5 +44,58 @@ __all__ = [
     "Transaction",
     "VaultFile",
     "VectorRow",
+    "examine",
     "open_sqlite",
+    "open_store",
+    "restore",
 ]
+
+ENGINE_FILES = backups.NAMES
+"""Files that only the engine may open: any other way drops its locks."""
+
+
+def open_store(folder: Path, url: str = "", *, connections: int = 10, partitions: int = 8) -> Store:
+    """Open a home: the database at a URL, else the files in the folder; what is not there is made. Raises StoreError."""
+    if not url:
+        return open_sqlite(folder)
+    postgres = _postgres()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    made: Store = postgres.open_postgres(url, limit=connections, partitions=partitions)
+    return made
+
+
+def examine(folder: Path, url: str = "") -> tuple[list[str], dict[str, str]]:
+    """The problems of a home that does not open, and by which engine they were found."""
+    return ([], {}) if url else (checks.examine_home(folder), {"sqlite": connection.engine()})
+
+
+def restore(
+    folder: Path, url: str, source: Path, *, fresh: Path, kept: Path, more: backups.More, close: Callable[[], None]
+) -> None:
+    """Put a backup in place of a home; what stood there goes to `kept`, and `more` takes out the rest of the archive.
+
+    `close` is called before anything is replaced. Raises BadInput, Damaged, and then nothing has changed.
+    """
+    if not url:
+        backups.unpack(source, fresh, more)
+        close()
+        backups.swap(fresh, folder, kept)
+        return
+    postgres = _postgres()
+    close()
+    store = postgres.open_postgres(url)
+    try:
+        kept.mkdir(mode=0o700, parents=True)
+        store.backup(kept / "store.zip")
+        store.restore(source, more)
+    finally:
+        store.close()
+
+
+def _postgres() -> ModuleType:
+    """The package of the other engine. Raises MissingExtra."""
+    try:
+        from mnemic.store import postgres
+    except ImportError as error:
+        raise MissingExtra(f"a home in PostgreSQL needs more ({error}): pip install 'mnemic[postgres]'") from None
+    return postgres

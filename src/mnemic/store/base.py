@@ -176,7 +176,15 @@ class Transaction(Protocol):
     """One atomic write to the hot shelf of one namespace."""
 
     def allocate(self, name: str, count: int = 1) -> int:
-        """The first of `count` fresh identifiers of a kind; they are never handed out again."""
+        """The first of `count` fresh identifiers of a kind; they are never handed out again.
+
+        A kind of the home is one of schema.SEQUENCES, a namespace's own is named by a JSON array. What a write that
+        fails was given may be given again or be left out for ever, as the engine likes.
+        """
+        ...
+
+    def reserve(self, name: str, value: int) -> None:
+        """Identifiers of a kind up to a number are taken, by what was copied from another home."""
         ...
 
     def head(self) -> Head | None:
@@ -216,20 +224,21 @@ class Transaction(Protocol):
     def put_vectors(self, embedder: int, rows: Sequence[VectorRow], shelf: str = "hot") -> None: ...
 
     def move(self, document: int, source: str, target: str, *, with_vectors: bool) -> None:
-        """Copy a document's rows to another shelf and verify them there; the hot shelf lets go of them at once.
+        """Let a document's rows stand on another shelf: where the shelves are files, copied, verified, and then taken away.
 
-        Raises Conflict where `note_stray` was not committed for the target before.
+        Raises Conflict where an engine that copies has no `note_stray` for the target, committed before.
         """
         ...
 
     def note_stray(self, document: int, shelf: str) -> None:
-        """Note that rows of a document may be on a shelf that is not its own, or soon will be."""
+        """Note that rows of a document may be on a shelf that is not its own, or soon will be; nothing where that cannot be."""
         ...
 
     def shelve_entries(self, after: int, limit: int) -> int | None:
         """Let entries about documents that have left the hot shelf follow them; the number of the last, if there were any.
 
-        Committed and read back there before they go here, so being killed in between loses nothing.
+        Committed and read back there before they go here, so being killed in between loses nothing. None at once where
+        the ledger stands in one place.
         """
         ...
 
@@ -260,7 +269,8 @@ class Transaction(Protocol):
     def erase_document(self, document: int, macs: Sequence[str], at: int) -> list[int]:
         """Remove a document's texts, tree, vectors, operations and the payloads of its events.
 
-        Returns the `seq` of every event whose payload was erased. Rows of truth are the ledger's business.
+        Returns the `seq` of every event whose payload was erased. Rows of truth are the ledger's business, but for the
+        messages of a document on another shelf than the hot one: they go with it.
         """
         ...
 
@@ -286,6 +296,16 @@ class Store(Protocol):
     @property
     def erasure_key(self) -> bytes: ...
 
+    @property
+    def tokenizer(self) -> str:
+        """By which rules the full text was made."""
+        ...
+
+    @property
+    def engine(self) -> Mapping[str, str]:
+        """What keeps the rows: name and version of each part."""
+        ...
+
     def namespaces(self) -> list[str]: ...
 
     def write(self, namespace: str) -> AbstractContextManager[Transaction]: ...
@@ -293,11 +313,11 @@ class Store(Protocol):
     def close(self) -> None: ...
 
     def reading(self) -> AbstractContextManager[None]:
-        """Several reads of the hot shelf that see one state of it."""
+        """Several reads that see one state: of the hot shelf at least, of all where one engine keeps them."""
         ...
 
     def settle_erasure(self) -> str | None:
-        """Fold the write-ahead log in, so that erased bytes are in no file; why not, if it could not be done now."""
+        """Let erased bytes leave every file of the engine's; why they may still be in one, if so."""
         ...
 
     def give_room(self) -> bool:
@@ -309,7 +329,7 @@ class Store(Protocol):
         ...
 
     def vacuum(self) -> dict[str, str | None]:
-        """Shrink the files to what they hold; by file why it was not shrunk, or `None` where it was."""
+        """Give back the room of what is gone; by file or table why it was not done, or `None` where it was."""
         ...
 
     def take_lease(self, name: str, holder: str, now: int, until: int) -> bool:
@@ -339,15 +359,15 @@ class Store(Protocol):
         ...
 
     def check(self) -> list[str]:
-        """What is wrong with the files; empty if nothing is."""
+        """What is wrong with what is stored, as far as the engine can tell; empty if nothing is."""
         ...
 
     def backup(self, target: Path, more: Callable[[ZipFile], None] | None = None) -> None:
-        """Write a verified copy of everything stored, and what `more` adds, as one archive."""
+        """Write a copy of everything stored, as of one moment, and what `more` adds, as one archive."""
         ...
 
     def sizes(self) -> dict[str, int]:
-        """Bytes on disk by file."""
+        """Bytes on disk by file or table."""
         ...
 
     # truth

@@ -98,3 +98,10 @@ TRUTH: dict[str, Table] = {
         Table("dreams", ("id",), ("id", "at", "judge", "report")),
     )
 }  # fmt: skip
+
+SEQUENCES = (
+    "documents", "texts", "nodes", "vectors", "diary", "facts", "concerns", "extractions", "ingests", "reports",
+    "consolidations", "summaries", "dreams",
+)  # fmt: skip
+"""What identifiers of the home are handed out for. Those of a namespace are named by a JSON array: what is counted, the
+namespace, of what."""

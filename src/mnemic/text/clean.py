@@ -33,7 +33,8 @@ def cleaned(text: str, *, redact: bool = True) -> Cleaned:
 
 
 def encodable(text: str) -> str:
-    """The text with lone surrogates, e.g. of a truncated JSON escape, replaced: nothing can store them."""
+    """The text with NUL and lone surrogates, e.g. of a truncated JSON escape, replaced: no server can store them."""
+    text = text.replace("\0", "\ufffd")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

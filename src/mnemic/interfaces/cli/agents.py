@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mnemic.environment import home_folder
+from mnemic.environment import home_folder, store_url
 from mnemic.errors import BadInput
 from mnemic.interfaces.cli import render
 from mnemic.interfaces.cli.common import TARGET, Json, emit, opened, read
@@ -93,7 +93,7 @@ def plugin(as_json: Json = False) -> None:
 def _place(project: bool) -> Place:
     from mnemic.interfaces.hosts import START, Place
 
-    if TARGET.home and not project:  # a host starts us in whatever folder a session is about
+    if TARGET.home and not project and not store_url({}, TARGET.home):  # a host starts us in whatever folder a session is about
         TARGET.home = home_folder({}, TARGET.home)
     options, root = _options(), Path.cwd() if project else Path.home()
     # A project's files are shared: everybody's own mnemic is meant, wherever it is.

@@ -84,7 +84,7 @@ def _arrange() -> None:
 
 @app.callback()
 def _options(
-    home: Annotated[str | None, typer.Option("--home", help="The folder that holds everything.")] = None,
+    home: Annotated[str | None, typer.Option("--home", help="Its folder, or postgresql://USER@HOST/DATABASE.")] = None,
     namespace: Annotated[str | None, typer.Option("--namespace", help="The hard wall: a tenant, a user, a project.")] = None,
     version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
 ) -> None:  # fmt: skip

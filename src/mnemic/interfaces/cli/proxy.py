@@ -35,7 +35,7 @@ def proxy(
     with opened() as memory:
 
         def ready(url: str) -> None:
-            typer.echo(f"mnemic proxy on {url} for {upstream}, memory in {memory.settings.home} (Ctrl-C ends it)")
+            typer.echo(f"mnemic proxy on {url} for {upstream}, memory in {memory.settings.place} (Ctrl-C ends it)")
             if not is_loopback(host):
                 typer.echo("mnemic: whoever reaches this address reads and writes this memory", err=True)
 

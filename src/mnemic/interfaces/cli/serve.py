@@ -35,7 +35,7 @@ def serve(
     with opened() as memory:
 
         def ready(url: str, file: Path) -> None:
-            typer.echo(f"mnemic on {url} for {memory.settings.home} (Ctrl-C ends it)")
+            typer.echo(f"mnemic on {url} for {memory.settings.place} (Ctrl-C ends it)")
             typer.echo(f"the token is in {file}")
             if not is_loopback(host):
                 typer.echo("mnemic: this address is open to the network, without encryption: put TLS before it", err=True)

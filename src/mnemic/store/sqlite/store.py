@@ -19,7 +19,7 @@ from mnemic.models.event import Change, Event, Head, Row
 from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
 from mnemic.store.schema import TRUTH
 from mnemic.store.sqlite import backups, checks, events, migrations, moves, nodes, reserve, truth, vault, vectors
-from mnemic.store.sqlite.connection import RESTORE, Database, connect, translated
+from mnemic.store.sqlite.connection import RESTORE, Database, connect, engine, translated
 from mnemic.store.sqlite.events import Events
 from mnemic.store.sqlite.nodes import Nodes
 from mnemic.store.sqlite.shelves import in_list
@@ -45,6 +45,12 @@ class SqliteTransaction:
         )
         found: Any = self._db.execute(sql, (name, count)).fetchone()
         return int(found[0]) - count + 1
+
+    def reserve(self, name: str, value: int) -> None:
+        """Identifiers up to a number are taken."""
+        self._db.execute(
+            "INSERT INTO sequences VALUES(?,?) ON CONFLICT(name) DO UPDATE SET value=max(value, excluded.value)", (name, value)
+        )
 
     def head(self) -> Head | None:
         return events.head(self._db, self._space)
@@ -272,6 +278,7 @@ class SqliteStore(Nodes, Events, Vectors, VaultFiles):
         self.store_id = self._meta("store_id", lambda: secrets.token_hex(16))
         self.erasure_key = bytes.fromhex(self._meta("erasure_key", lambda: secrets.token_hex(32)))
         self.tokenizer = self._meta("tokenizer", tokenizer)
+        self.engine = {"sqlite": engine()}
         with suppress(StoreError, Conflict):  # reads leave strays out; a full disk must not keep a home from opening
             self._let_follow()
             self.sweep()

@@ -1,0 +1,156 @@
+"""Backup and restore of a home on a server, over the connection that is there anyway.
+
+All rows are read as of one moment and written table by table in the server's own text format, namespace by namespace, for
+its rows are guarded. What comes back replaces what stands there in one transaction: killed, nothing has happened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import psycopg
+from psycopg import sql
+
+from mnemic.errors import BadInput, Damaged
+from mnemic.store.postgres import migrations
+from mnemic.store.postgres.connection import SCHEMA, Database, translated
+
+FORMAT = "mnemic-postgres"
+MANIFEST = "mnemic-postgres.json"
+SHARED = ("meta", "namespaces", "embedders")
+"""Tables of the home that travel; leases do not."""
+TABLES = (*migrations.SMALL, *migrations.GROWING)
+IDENTITIES = ("namespaces", "embedders")
+CHUNK = 1 << 20
+More = Callable[[zipfile.ZipFile, Sequence[zipfile.ZipInfo]], None]
+
+
+def write(base: Database, target: Path, more: Callable[[zipfile.ZipFile], None] | None = None) -> None:
+    """Copy all rows into one zip file, and what `more` adds; an earlier file of that name is replaced at the end."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f".{target.name}.part")
+    try:
+        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=3, allowZip64=True) as archive:
+            with translated(base.name), base.connect() as db:
+                _pack(base, db, archive)
+            if more is not None:
+                more(archive)
+        with open(part, "rb") as handle:
+            os.fsync(handle.fileno())
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)
+    descriptor = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _pack(base: Database, db: psycopg.Connection[Any], archive: zipfile.ZipFile) -> None:
+    db.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {base.preamble(0)}")
+    spaces = [number for (number,) in db.execute("SELECT id FROM namespaces ORDER BY id").fetchall()]
+    columns = {name: _columns(db, name) for name in (*SHARED, *TABLES)}
+    rows: dict[str, int] = {}
+    for name in (*SHARED, *TABLES):
+        with archive.open(f"{name}.copy", "w", force_zip64=True) as out:
+            if name in SHARED:
+                rows[name] = _copy_out(db, name, columns[name], out)
+            else:
+                rows[name] = 0
+                for number in spaces:
+                    db.execute("SELECT set_config('mnemic.ns', %s, true)", (str(number),))
+                    rows[name] += _copy_out(db, name, columns[name], out)
+    found = db.execute("SELECT sequencename, last_value FROM pg_sequences WHERE schemaname=%s", (SCHEMA,)).fetchall()
+    manifest = {
+        "format": FORMAT, "schema": migrations.version(db), "rows": rows, "columns": columns,
+        "sequences": {name: value for name, value in found if value is not None},
+    }  # fmt: skip
+    db.execute("COMMIT")
+    archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
+
+
+def _columns(db: psycopg.Connection[Any], name: str) -> list[str]:
+    query = "SELECT attname FROM pg_attribute WHERE attrelid=%s::regclass AND attnum>0 AND NOT attisdropped ORDER BY attnum"
+    return [column for (column,) in db.execute(query, (name,)).fetchall()]
+
+
+def _names(columns: Sequence[str]) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, columns))
+
+
+def _copy_out(db: psycopg.Connection[Any], name: str, columns: Sequence[str], out: IO[bytes]) -> int:
+    statement = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT").format(_names(columns), sql.Identifier(name))
+    cursor = db.cursor()
+    with cursor.copy(statement) as copy:
+        for data in copy:
+            out.write(data)
+    return cursor.rowcount
+
+
+def read_manifest(source: Path) -> dict[str, Any]:
+    """What a backup says of itself. Raises BadInput if it is none of a home on a server."""
+    try:
+        with zipfile.ZipFile(source) as archive:
+            found: dict[str, Any] = json.loads(archive.read(MANIFEST))
+    except FileNotFoundError:
+        raise BadInput(f"there is no file {str(source)!r}: name a backup that `mnemic backup` wrote") from None
+    except KeyError:
+        raise BadInput(f"{str(source)!r} is not a backup of a home on a server: it has no {MANIFEST}") from None
+    except (zipfile.BadZipFile, EOFError, OSError, ValueError) as error:
+        raise Damaged(f"{str(source)!r} cannot be unpacked ({error}): use another backup") from None
+    if found.get("format") != FORMAT or int(found["schema"]) > migrations.VERSION:
+        raise BadInput(f"{str(source)!r} has schema {found.get('schema')!r}, this mnemic knows {migrations.VERSION}")
+    return found
+
+
+def restore(base: Database, source: Path, more: More | None = None) -> None:
+    """Put a backup's rows in place of all that stands there; `more` takes out the rest of the archive.
+
+    Raises BadInput, Damaged where the archive is not whole, and then nothing has changed.
+    """
+    manifest = read_manifest(source)
+    with zipfile.ZipFile(source) as archive:
+        ours = {f"{name}.copy" for name in manifest["rows"]} | {MANIFEST}
+        if more is not None:
+            more(archive, [item for item in archive.infolist() if item.filename not in ours])
+        with translated(base.name), base.connect() as db, db.transaction():
+            db.execute(f"SET LOCAL search_path = {SCHEMA}, public")
+            _replace(db, archive, manifest, source)
+
+
+def _replace(db: psycopg.Connection[Any], archive: zipfile.ZipFile, manifest: dict[str, Any], source: Path) -> None:
+    tables = [*SHARED, *TABLES]
+    db.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE NOWAIT").format(_names(tables)))
+    for name in TABLES:  # their owner may fill them in one go only while they are not guarded from him
+        db.execute(sql.SQL("ALTER TABLE {} NO FORCE ROW LEVEL SECURITY").format(sql.Identifier(name)))
+    db.execute(sql.SQL("TRUNCATE {}").format(_names([*tables, "leases"])))
+    for name in (name for name in tables if name in manifest["rows"]):
+        statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(name), _names(manifest["columns"][name]))
+        cursor = db.cursor()
+        with cursor.copy(statement) as copy:
+            for data in _chunks(archive, f"{name}.copy", source):
+                copy.write(data)
+        if cursor.rowcount != manifest["rows"][name]:
+            raise Damaged(f"{str(source)!r} holds {cursor.rowcount} rows of {name} instead of {manifest['rows'][name]}")
+    for name in TABLES:
+        db.execute(sql.SQL("ALTER TABLE {} FORCE ROW LEVEL SECURITY").format(sql.Identifier(name)))
+    for name, value in manifest["sequences"].items():
+        db.execute("SELECT setval(%s::regclass, %s)", (name, value))
+    for name in IDENTITIES:
+        query = "SELECT setval(pg_get_serial_sequence(%s, 'id'), greatest((SELECT max(id) FROM {}), 1))"
+        db.execute(sql.SQL(query).format(sql.Identifier(name)), (name,))
+
+
+def _chunks(archive: zipfile.ZipFile, name: str, source: Path) -> Iterator[bytes]:
+    try:
+        with archive.open(name) as packed:
+            while data := packed.read(CHUNK):
+                yield data
+    except (KeyError, zipfile.BadZipFile, EOFError) as error:
+        raise Damaged(f"{name} in {str(source)!r} is not whole ({error}): use another backup") from None

@@ -1,0 +1,449 @@
+"""Trees, and the full-text rows that find their nodes.
+
+A node's distinct terms stand in a `tsvector`, each led by its namespace and shelf (`3h` before each), so one namespace's
+common word costs another nothing and shows it nothing. The terms are those of our own tokenizer, put in as they are: the
+server's parsers and dictionaries see none of them, and so the same words are found as in SQLite. In how many nodes a term
+occurs is kept beside (`vocabulary`), because the index could only tell by reading them all.
+"""
+
+from __future__ import annotations
+
+import zlib
+from array import array
+from collections import Counter
+from collections.abc import Collection, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from mnemic.models.document import Node
+from mnemic.store.base import Found, Ids, NewNode, Said
+from mnemic.store.postgres import vectors
+from mnemic.store.postgres.connection import Write
+from mnemic.store.postgres.documents import Documents
+from mnemic.store.postgres.migrations import PATH
+from mnemic.store.postgres.shelves import capped, checked_shelf
+from mnemic.text.passage import passage
+from mnemic.text.tokens import is_prefix, terms
+
+_NODE = 'id, document, parent, path, kind, title, text_id, start, "end", reach, message, speaker'
+_INDEXED = "created_at, size, terms, talk, role"
+_INSERT = f"INSERT INTO nodes(ns, shelf, {_NODE}, {_INDEXED}) VALUES({','.join(['%s'] * 19)})"
+_SAID = "n.talk, n.message, n.role, n.id, n.size, n.terms, n.kind, n.speaker, n.created_at, n.shelf"
+_FOUND = (
+    'n.id, n.parent, n.path, n.kind, n.title, n.text_id, n.start, n."end", n.reach, n.message, n.speaker, n.size, n.terms,'
+    " n.document, d.path, d.kind, d.title, d.context, d.origin, d.importance, d.session, n.created_at,"
+    " least(n.created_at, d.recorded_at), v.forgotten_at, d.shelf, coalesce(m.role, ''),"
+    " greatest(coalesce(u.last_accessed, 0), CASE WHEN d.kind='daily' THEN d.created_at ELSE d.recorded_at END),"
+    " coalesce(u.access_count, 0), u.tier"
+)
+_JOINED = (
+    "nodes n JOIN documents d ON d.ns=n.ns AND d.id=n.document AND d.shelf=n.shelf"
+    " LEFT JOIN visibility v ON v.ns=d.ns AND v.path=d.path"
+    " LEFT JOIN usage u ON u.ns=d.ns AND u.document=d.id"
+    " LEFT JOIN messages m ON m.ns=n.ns AND m.document=n.document AND m.seq=n.message"
+)
+_PAST_DAY = "(path>='/daily/' AND path<'/daily0' AND kind='daily' AND created_at<%s)"
+"""A daily note is as old as its day, whenever it was read."""
+_ABOVE = "\U0010ffff"
+READ = 2_000
+"""Candidates of a phrase, or nodes of a rebuild, that are read at a time."""
+
+
+def term_hash(term: str) -> int:
+    """The 32-bit value that stands for a term in `nodes.terms`."""
+    return zlib.crc32(term.encode("utf-8", "surrogatepass"))
+
+
+def talk_number(session: str | None) -> int | None:
+    """The number that a conversation goes by in the index of nodes: 64 bits of its digest, so that none has to be kept."""
+    if session is None:
+        return None
+    return int.from_bytes(blake2b(session.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
+
+
+def lead(ns: int, shelf: str) -> str:
+    """What stands before each term of a shelf of a namespace."""
+    return f"{ns}{shelf[0]}"
+
+
+def hashes(words: Sequence[str]) -> bytes:
+    """Terms in order, as `nodes.terms` holds them."""
+    return array("I", map(term_hash, words)).tobytes()
+
+
+def replace(write: Write, document: int, nodes: Sequence[NewNode]) -> list[int]:
+    """Put a tree in place of the one before. What is just as it was keeps its id, and so vector and edges."""
+    query = f"SELECT {_NODE}, {_INDEXED} FROM nodes WHERE ns=%s AND document=%s AND shelf='hot'"
+    old: dict[str, Any] = {str(row[3]): row for row in write.rows(query, (write.space, document))}
+    rows: list[tuple[Any, ...]] = []
+    said: list[list[str]] = []
+    kept: set[str] = set()
+    ids: list[int] = []
+    fresh = allocate(write, "nodes", len(nodes)) if nodes else 0
+    for place, node in enumerate(nodes):
+        words = terms(node.passage) if node.passage else []
+        parent = None if node.parent < 0 else ids[node.parent]
+        before = old.get(node.path)
+        number = before[0] if before else fresh + place
+        row = (number, document, parent, node.path, node.kind, node.title, node.text_id, node.start, node.end,
+               node.reach, node.message, node.speaker, node.created_at, len(words), hashes(words),
+               talk_number(node.session), node.role)  # fmt: skip
+        if before == row:
+            kept.add(node.path)
+        else:
+            number = fresh + place
+            rows.append((number, *row[1:]))
+            said.append(words)
+        ids.append(number)
+    gone = [row for path, row in old.items() if path not in kept]
+    remove(write, [row[0] for row in gone], "hot")
+    write.many(_INSERT, [(write.space, "hot", *row) for row in rows])
+    put_words(write, "hot", [(row[0], words) for row, words in zip(rows, said, strict=True) if words])
+    lost, added = [row[13] for row in gone if row[13]], [row[13] for row in rows if row[13]]
+    count(write, "hot", len(added) - len(lost), sum(added) - sum(lost), len(gone))
+    return ids
+
+
+def allocate(write: Write, name: str, number: int) -> int:
+    """The first of so many identifiers of the home."""
+    found = write.row("SELECT allocate(%s, %s)", (name, number))
+    assert found is not None
+    return int(found[0])
+
+
+def put_words(write: Write, shelf: str, rows: Sequence[tuple[int, list[str]]]) -> None:
+    """Make the full-text rows of nodes, and count their terms."""
+    ns, before = write.space, lead(write.space, shelf)
+    counted: Counter[str] = Counter()
+    made = []
+    for number, words in rows:
+        distinct = sorted(set(words))
+        counted.update(distinct)
+        made.append((ns, number, [before + word for word in distinct]))
+    write.many("INSERT INTO fulltext(ns, node, words) VALUES(%s,%s,array_to_tsvector(%s::text[]))", made)
+    if counted:
+        write.run(
+            "INSERT INTO vocabulary AS v(ns, shelf, term, nodes)"
+            " SELECT %s, %s, t, n FROM unnest(%s::text[], %s::bigint[]) AS f(t, n)"
+            " ON CONFLICT (ns, shelf, term) DO UPDATE SET nodes=v.nodes+excluded.nodes",
+            (ns, shelf, sorted(counted), [counted[term] for term in sorted(counted)]),
+        )
+
+
+def drop_words(write: Write, shelf: str, numbers: Sequence[int]) -> None:
+    """Take the full-text rows of nodes out, and their terms off the count."""
+    ns, skip = write.space, len(lead(write.space, shelf)) + 1
+    lost = write.rows(
+        "WITH gone AS (DELETE FROM fulltext WHERE ns=%s AND node=ANY(%s) RETURNING words),"
+        " lost AS (SELECT substr(w, %s) AS term, count(*) AS n FROM gone, unnest(tsvector_to_array(words)) AS w GROUP BY 1)"
+        " UPDATE vocabulary v SET nodes=v.nodes-lost.n FROM lost WHERE v.ns=%s AND v.shelf=%s AND v.term=lost.term"
+        " RETURNING v.term, v.nodes",
+        (ns, list(numbers), skip, ns, shelf),
+    )
+    if none := [term for term, left in lost if left <= 0]:
+        write.run("DELETE FROM vocabulary WHERE ns=%s AND shelf=%s AND term=ANY(%s)", (ns, shelf, none))
+
+
+def remove(write: Write, numbers: Sequence[int], shelf: str) -> None:
+    """Take nodes out with their full-text rows, vectors, codes and edges."""
+    if not numbers:
+        return
+    ns, ids = write.space, list(numbers)
+    drop_words(write, shelf, ids)
+    write.run("DELETE FROM edges WHERE ns=%s AND (source=ANY(%s) OR target=ANY(%s))", (ns, ids, ids))
+    vectors.blank(write, ids, shelf)
+    write.run("DELETE FROM vectors WHERE ns=%s AND node=ANY(%s) AND embedder=ANY(SELECT id FROM embedders)", (ns, ids))
+    write.run("DELETE FROM nodes WHERE ns=%s AND id=ANY(%s)", (ns, ids))
+
+
+def count(write: Write, shelf: str, indexed: int, total: int, removed: int) -> None:
+    """Change the sums of a shelf."""
+    write.run(
+        "INSERT INTO lexicon AS l VALUES(%s,%s,%s,%s,%s) ON CONFLICT (ns, shelf) DO UPDATE SET nodes=l.nodes+excluded.nodes,"
+        " terms=l.terms+excluded.terms, removed=l.removed+excluded.removed",
+        (write.space, shelf, indexed, total, removed),
+    )
+
+
+def move(write: Write, document: int, source: str, target: str) -> list[int]:
+    """Let a document's nodes with their words stand on another shelf; returns their numbers, in order."""
+    ns = write.space
+    rows = write.rows(
+        "UPDATE nodes SET shelf=%s WHERE ns=%s AND document=%s AND shelf=%s RETURNING id, size", (target, ns, document, source)
+    )
+    numbers, sizes = sorted(row[0] for row in rows), [row[1] for row in rows if row[1]]
+    spoken = write.rows("SELECT node, tsvector_to_array(words) FROM fulltext WHERE ns=%s AND node=ANY(%s)", (ns, numbers))
+    drop_words(write, source, numbers)
+    skip = len(lead(ns, source))
+    put_words(write, target, [(node, [word[skip:] for word in words]) for node, words in spoken])
+    count(write, source, -len(sizes), -sum(sizes), len(rows))
+    count(write, target, len(sizes), sum(sizes), 0)
+    return numbers
+
+
+def rebuild(write: Write) -> int:
+    """Make the full-text rows of a namespace anew from its texts, with term lists and counts; returns the rows made."""
+    ns, made, after = write.space, 0, 0
+    for table in ("fulltext", "vocabulary"):
+        write.run(f"DELETE FROM {table} WHERE ns=%s", (ns,))
+    write.run("UPDATE lexicon SET nodes=0, terms=0 WHERE ns=%s", (ns,))
+    write.run("UPDATE nodes SET size=0, terms='' WHERE ns=%s AND size>0", (ns,))
+    query = (
+        "SELECT n.id, n.shelf, n.parent, n.title, n.start, n.reach, n.speaker, t.body FROM nodes n"
+        " LEFT JOIN texts t ON t.ns=n.ns AND t.id=n.text_id"
+        " WHERE n.ns=%s AND n.id>%s AND n.reach>n.start AND n.text_id IS NOT NULL ORDER BY n.id LIMIT %s"
+    )
+    while rows := write.rows(query, (ns, after, READ)):
+        after = rows[-1][0]
+        said = [
+            (number, shelf, terms(passage(body or "", start, reach, speaker=speaker, title=title if parent is None else "")))
+            for number, shelf, parent, title, start, reach, speaker, body in rows
+        ]
+        write.many("UPDATE nodes SET size=%s, terms=%s WHERE ns=%s AND id=%s",
+                   [(len(words), hashes(words), ns, number) for number, _, words in said])  # fmt: skip
+        for shelf in sorted({shelf for _, shelf, _ in said}):
+            here = [(number, words) for number, where, words in said if where == shelf and words]
+            put_words(write, shelf, here)
+            count(write, shelf, len(here), sum(len(words) for _, words in here), 0)
+            made += len(here)
+    return made
+
+
+class Nodes(Documents):
+    """Reads of trees, and lexical candidates."""
+
+    def node(self, ns: str, path: str) -> Node | None:
+        """The node of exactly this path, on whichever shelf it is."""
+        space = self.space(ns)
+        query = f"SELECT {_NODE} FROM nodes WHERE ns=%s AND left(path, {PATH})=left(%s, {PATH}) AND path=%s"
+        found = self._row(space, query, (space, path, path))
+        return None if found is None else Node(*found)
+
+    def nodes(self, ns: str, document: int, shelf: str = "hot") -> list[Node]:
+        """A document's tree in document order."""
+        space = self.space(ns)
+        order = 'message NULLS FIRST, start, "end" DESC, id'
+        query = f"SELECT {_NODE} FROM nodes WHERE ns=%s AND document=%s AND shelf=%s ORDER BY {order}"
+        return [Node(*row) for row in self._rows(space, query, (space, document, checked_shelf(shelf)))]
+
+    def found(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> list[Found]:
+        """Nodes with all that recall needs, in no order; ids that are not there are left out."""
+        if not len(ids):
+            return []
+        space = self.space(ns)
+        query = f"SELECT {_FOUND} FROM {_JOINED} WHERE n.ns=%s AND n.id=ANY(%s) AND n.shelf=%s"
+        return [Found(*row) for row in self._rows(space, query, (space, list(map(int, ids)), checked_shelf(shelf)))]
+
+    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[int, int] | None]:
+        """Where nodes stand in a conversation, as (talk, seq); `None` for a node of no message."""
+        if not len(ids):
+            return {}
+        space = self.space(ns)
+        query = "SELECT id, talk, message FROM nodes WHERE ns=%s AND id=ANY(%s) AND shelf=%s"
+        rows = self._rows(space, query, (space, list(map(int, ids)), checked_shelf(shelf)))
+        return {number: (talk, seq) if talk is not None and seq is not None else None for number, talk, seq in rows}
+
+    def turns(self, ns: str, places: Sequence[tuple[int, int]], shelf: str = "hot") -> list[Said]:
+        """The nodes that have words at (talk, seq) places, by place, with no more than scoring needs."""
+        if not places:
+            return []
+        space, runs = self.space(ns), _runs(places)
+        query = (
+            f"SELECT {_SAID} FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS run(t, low, high)"
+            " JOIN nodes n ON n.ns=%s AND n.talk=run.t AND n.message BETWEEN run.low AND run.high"
+            " WHERE n.size>0 AND n.shelf=%s ORDER BY run.t, n.message, n.id"
+        )
+        talks, low, high = (list(column) for column in zip(*runs, strict=True))
+        return [Said._make(row) for row in self._rows(space, query, (talks, low, high, space, checked_shelf(shelf)))]
+
+    def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]:
+        """In how many nodes each term occurs. For a prefix term: how many nodes hold a term that begins so."""
+        space, found = self.space(ns), dict.fromkeys(terms, 0)
+        query = "SELECT term, nodes FROM vocabulary WHERE ns=%s AND shelf=%s AND term=ANY(%s)"
+        if terms:
+            found |= dict(self._rows(space, query, (space, checked_shelf(shelf), list(terms))))
+        for term in filter(is_prefix, terms):
+            query = "SELECT coalesce(sum(nodes), 0)::bigint FROM vocabulary WHERE ns=%s AND shelf=%s AND term>=%s AND term<%s"
+            row = self._row(space, query, (space, shelf, term, term + _ABOVE))
+            found[term] = int(row[0]) if row else 0
+        return found
+
+    def postings(self, ns: str, term: str, shelf: str = "hot") -> Ids:
+        """Every node that holds a term, in no order; for a prefix term, one that begins so."""
+        space = self.space(ns)
+        # One string from the server is a tenth of the cost of one row for each node.
+        query = "SELECT string_agg(int8send(node), ''::bytea) FROM fulltext WHERE ns=%s AND words @@ %s::tsquery"
+        found = self._row(space, query, (space, _query(space, checked_shelf(shelf), [term])))
+        return np.frombuffer(found[0] or b"" if found else b"", dtype=">i8").astype(np.int64)
+
+    def terms(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]:
+        """The index terms of nodes, as `Found.terms`."""
+        space = self.space(ns)
+        query = "SELECT id, terms FROM nodes WHERE ns=%s AND id=ANY(%s) AND shelf=%s"
+        return dict(self._rows(space, query, (space, list(map(int, ids)), checked_shelf(shelf)))) if len(ids) else {}
+
+    def nodes_within(
+        self, ns: str, *, below: str = "", documents: Collection[str] | None = None, context: str | None = None,
+        kinds: Sequence[str] = (), since: int | None = None, until: int | None = None, known: int | None = None,
+        limit: int, shelf: str = "hot",
+    ) -> list[int]:  # fmt: skip
+        """Nodes with words of their own that lie below a path, in one of these documents, in a context, of a kind, within a
+        time in ms, known then.
+
+        At most `limit`; and more than these where a condition holds for `limit` documents.
+        """
+        space = self.space(ns)
+        conditions, values = ["ns=%s", "size>0", "shelf=%s"], list[object]([space, checked_shelf(shelf)])
+        if below:
+            conditions.append(f"(path=%s OR (path>=%s AND path<%s)) AND left(path, {PATH})>=left(%s, {PATH})"
+                              f" AND left(path, {PATH})<=left(%s, {PATH})")  # fmt: skip
+            values += [below, below + "/", below + "0", below, below + "0"]
+        if documents is not None and len(documents) < limit:
+            named = "SELECT id FROM documents WHERE ns=%s AND path=ANY(%s)"
+            conditions.append("document=ANY(%s)")
+            values.append([number for (number,) in self._rows(space, named, (space, list(documents)))])
+        if since is not None:
+            conditions.append("created_at>=%s")
+            values.append(since)
+        if until is not None:
+            conditions.append("created_at<%s")
+            values.append(until)
+        for wanted, condition, also, given in (
+            (context is not None, "context=%s", "", context),
+            (known is not None, "recorded_at<=%s", "created_at<=%s OR ", known),
+            (bool(kinds), "kind=ANY(%s)", "kind=ANY(%s) OR ", list(kinds)),
+        ):
+            homes = self._homes(space, condition, given, limit) if wanted else None
+            if homes is not None:
+                conditions.append(f"({also}document=ANY(%s))")
+                values += [given, homes] if also else [homes]
+        query = f"SELECT id FROM nodes WHERE {' AND '.join(conditions)} LIMIT %s"
+        return [number for (number,) in self._rows(space, query, (*values, capped(limit)))]
+
+    def _homes(self, space: int, condition: str, given: object, limit: int) -> list[int] | None:
+        """The documents of which a condition holds; `None` where there are too many to name."""
+        query = f"SELECT id FROM documents WHERE ns=%s AND {condition} LIMIT %s"
+        rows = self._rows(space, query, (space, given, limit))
+        return [number for (number,) in rows] if len(rows) < limit else None
+
+    def has_unused(self, ns: str, since: int) -> bool:
+        """Whether any document was recorded before a moment in ms; of a daily note its day counts."""
+        space = self.space(ns)
+        query = f"SELECT 1 FROM documents WHERE ns=%s AND (recorded_at<%s OR {_PAST_DAY}) LIMIT 1"
+        return self._row(space, query, (space, since, since)) is not None
+
+    def nodes_used(self, ns: str, since: int, *, core: bool, limit: int, shelf: str = "hot") -> list[int]:
+        """Nodes of the documents that were recorded or used since a moment in ms, or that a person keeps in core."""
+        space = self.space(ns)
+        kept = " OR u.tier='core'" if core else ""
+        query = (
+            "SELECT n.id FROM (SELECT id FROM documents WHERE ns=%s AND recorded_at>=%s AND shelf=%s"
+            " UNION SELECT d.id FROM usage u JOIN documents d ON d.ns=u.ns AND d.id=u.document"
+            f" WHERE u.ns=%s AND (u.last_accessed>=%s{kept}) AND d.shelf=%s LIMIT %s) AS h"
+            " JOIN nodes n ON n.ns=%s AND n.document=h.id AND n.shelf=%s LIMIT %s"
+        )
+        values = (space, since, checked_shelf(shelf), space, since, shelf, limit, space, shelf, limit)
+        return [number for (number,) in self._rows(space, query, values)]
+
+    def nodes_faded(self, ns: str, since: int) -> list[tuple[int, str]]:
+        """Nodes with words of the documents that were neither recorded nor used since a moment in ms, with their shelf."""
+        space = self.space(ns)
+        query = (
+            "SELECT n.id, n.shelf FROM nodes n WHERE n.ns=%s AND n.size>0 AND n.document IN"
+            f" (SELECT id FROM documents WHERE ns=%s AND (recorded_at<%s OR {_PAST_DAY}) AND id NOT IN"
+            " (SELECT document FROM usage WHERE ns=%s AND (last_accessed>=%s OR tier='core')))"
+        )
+        return [(number, shelf) for number, shelf in self._rows(space, query, (space, space, since, since, space, since))]
+
+    def same_tree(self, ns: str, document: int, nodes: Sequence[NewNode], shelf: str) -> bool:
+        """Whether a document's tree on a shelf is the given one."""
+        space = self.space(ns)
+        query = f"SELECT {_NODE}, {_INDEXED} FROM nodes WHERE ns=%s AND document=%s AND shelf=%s"
+        old = self._rows(space, query, (space, document, checked_shelf(shelf)))
+        paths = {row[0]: row[3] for row in old}
+        have = [(row[3], paths.get(row[2]), *row[4:]) for row in old]
+        wanted = []
+        for node in nodes:
+            words = terms(node.passage) if node.passage else []
+            wanted.append(
+                (node.path, None if node.parent < 0 else nodes[node.parent].path, node.kind, node.title, node.text_id,
+                 node.start, node.end, node.reach, node.message, node.speaker, node.created_at, len(words), hashes(words),
+                 talk_number(node.session), node.role)
+            )  # fmt: skip
+        return sorted(have, key=lambda row: str(row[0])) == sorted(wanted, key=lambda row: row[0])
+
+    def phrase(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[int]:
+        """Nodes that hold the terms one after the other, in the order of their ids."""
+        if not terms:
+            return []
+        space, found, after = self.space(ns), list[int](), 0
+        wanted = [np.array([term_hash(term)], dtype=np.uint32) for term in terms]
+        if is_prefix(terms[-1]):
+            query = "SELECT term FROM vocabulary WHERE ns=%s AND shelf=%s AND term>=%s AND term<%s"
+            begun = self._rows(space, query, (space, checked_shelf(shelf), terms[-1], terms[-1] + _ABOVE))
+            wanted[-1] = np.array([term_hash(term) for (term,) in begun], dtype=np.uint32)
+        query = (
+            "SELECT n.id, n.terms FROM fulltext f JOIN nodes n ON n.ns=f.ns AND n.id=f.node"
+            " WHERE f.ns=%s AND f.node>%s AND f.words @@ %s::tsquery ORDER BY n.id LIMIT %s"
+        )
+        match = _query(space, checked_shelf(shelf), terms)
+        while len(found) < limit and (rows := self._rows(space, query, (space, after, match, READ))):
+            after = rows[-1][0]
+            found += [number for number, blob in rows if _follow(np.frombuffer(blob, dtype=np.uint32), wanted)]
+        return found[:limit]
+
+    def lexicon(self, ns: str, shelf: str | None = None) -> tuple[int, int, int]:
+        """How many nodes are indexed, how many terms they have in all, and how many nodes were ever removed.
+
+        On one shelf, or on all.
+        """
+        space = self.space(ns)
+        sums = "coalesce(sum(nodes), 0)::bigint, coalesce(sum(terms), 0)::bigint, coalesce(sum(removed), 0)::bigint"
+        query, values = f"SELECT {sums} FROM lexicon WHERE ns=%s", list[object]([space])
+        if shelf is not None:
+            query += " AND shelf=%s"
+            values.append(checked_shelf(shelf))
+        row = self._row(space, query, values)
+        return (int(row[0]), int(row[1]), int(row[2])) if row else (0, 0, 0)
+
+    def edges(self, ns: str, ids: Sequence[int], kind: str) -> list[tuple[int, int, float]]:
+        """Edges of a kind that leave the given nodes: (source, target, weight)."""
+        if not len(ids):
+            return []
+        space = self.space(ns)
+        query = "SELECT source, target, weight FROM edges WHERE ns=%s AND source=ANY(%s) AND kind=%s ORDER BY source, target"
+        rows = self._rows(space, query, (space, list(map(int, ids)), kind))
+        return [(source, target, weight) for source, target, weight in rows]
+
+
+def _follow(have: Ids, wanted: Sequence[Any]) -> bool:
+    """Whether a list of terms holds some, each one of a few, one after the other."""
+    room = len(have) - len(wanted) + 1
+    if room < 1:
+        return False
+    here = np.ones(room, dtype=bool)
+    for place, some in enumerate(wanted):
+        here &= np.isin(have[place : place + room], some)
+    return bool(here.any())
+
+
+def _query(ns: int, shelf: str, terms: Sequence[str]) -> str:
+    """What finds the nodes of a shelf that hold all terms; the last of them may be the beginning of one."""
+    before = lead(ns, shelf)
+    quoted = ["'" + (before + term).replace("\\", "\\\\").replace("'", "''") + "'" for term in terms]
+    if is_prefix(terms[-1]):
+        quoted[-1] += ":*"
+    return " & ".join(quoted)
+
+
+def _runs(keys: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """Places joined into runs of one conversation, so that one range read serves neighbours."""
+    runs: list[tuple[int, int, int]] = []
+    for session, seq in sorted(set(keys)):
+        if runs and runs[-1][0] == session and seq <= runs[-1][2] + 1:
+            runs[-1] = (session, runs[-1][1], seq)
+        else:
+            runs.append((session, seq, seq))
+    return runs

@@ -1,0 +1,98 @@
+"""What every noun of the store stands on: the server, and the numbers its namespaces go by.
+
+The shelves are a column here: a document moves by an update, in the transaction that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from mnemic.errors import BadInput
+from mnemic.models.document import SHELVES
+from mnemic.models.event import Row
+from mnemic.store.postgres import truth
+from mnemic.store.postgres.connection import Database, Params, Rows
+from mnemic.store.schema import TRUTH
+
+PAGE = 2_000
+"""Rows of a whole table that are read at a time."""
+
+
+def checked_shelf(name: str) -> str:
+    """The name of a shelf. Raises BadInput for another."""
+    if name not in SHELVES:
+        raise BadInput(f"no such shelf {name!r}: hot, warm or cold")
+    return name
+
+
+def capped(limit: int) -> int | None:
+    """A limit as the server takes it; below 0: none."""
+    return None if limit < 0 else limit
+
+
+class Shelves:
+    """Reads of a namespace's rows."""
+
+    def __init__(self, base: Database) -> None:
+        self.base = base
+        self._spaces: dict[str, int] = {}
+
+    def space(self, namespace: str) -> int:
+        """The number of a namespace; 0, which no row bears, if nothing was ever written in it."""
+        known = self._spaces.get(namespace)
+        if known is None:
+            found = self.base.row(0, "SELECT id FROM namespaces WHERE name=%s", (namespace,))
+            if found is None:
+                return 0
+            known = int(found[0])
+            # One that an open write made may yet be taken back.
+            if not self.base.writing:
+                self._spaces[namespace] = known
+        return known
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Several reads that see one state, whatever is written meanwhile."""
+        with self.base.snapshot():
+            yield
+
+    def namespaces(self) -> list[str]:
+        """Every namespace that something was written in."""
+        return [name for (name,) in self.base.rows(0, "SELECT name FROM namespaces ORDER BY name")]
+
+    def _rows(self, space: int, query: str, params: Params = ()) -> Rows:
+        return self.base.rows(space, query, params)
+
+    def _row(self, space: int, query: str, params: Params = ()) -> tuple[Any, ...] | None:
+        return self.base.row(space, query, params)
+
+    def _ask(self, space: int) -> truth.Ask:
+        return lambda query, params: self.base.rows(space, query, params)
+
+    def row(self, ns: str, table: str, key: tuple[str | int, ...]) -> dict[str, Any] | None:
+        """A row of truth."""
+        space = self.space(ns)
+        return truth.get(self._ask(space), space, table, key)
+
+    def rows(self, ns: str, table: str) -> Iterator[Row]:
+        """Every row of a truth table in a namespace, in key order."""
+        with self.base.snapshot():
+            space, after = self.space(ns), None
+            while found := truth.page(self._ask(space), space, table, after, PAGE):
+                yield from found
+                after = tuple(found[-1][column] for column in TRUTH[table].key)
+
+    def select(
+        self, ns: str, table: str, where: Mapping[str, Any], *, limit: int = -1, newest: bool = False,
+        by: Sequence[str] = (),
+    ) -> list[Row]:  # fmt: skip
+        """Rows of truth whose columns equal what is given, by some columns and then the key; `newest`: from the end."""
+        space = self.space(ns)
+        return truth.select(self._ask(space), space, table, where, limit, newest, by)
+
+    def count(self, ns: str, table: str, where: Mapping[str, Any]) -> int:
+        """How many rows of truth have columns that equal what is given."""
+        space = self.space(ns)
+        return truth.count(self._ask(space), space, table, where)

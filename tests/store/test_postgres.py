@@ -1,0 +1,188 @@
+"""What the PostgreSQL store owes beside the contract: guarded rows, migrations, and a schema that says the same."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from mnemic.errors import BadInput, NewerSchema, StoreError
+from mnemic.store.schema import SEQUENCES, TRUTH
+from tests.homes import Home
+from tests.servers import Server
+
+psycopg = pytest.importorskip("psycopg")
+
+from mnemic.store.postgres import migrations, open_postgres  # noqa: E402
+
+SOURCE = Path(__file__).parents[2] / "src"
+
+
+@pytest.fixture
+def place(server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database of its own for a test that changes the tables."""
+    own = "db" in request.fixturenames
+    yield server.fresh("changed" if own else "home")
+    if own:
+        server.drop("changed")
+
+
+@pytest.fixture
+def db(home: Home) -> Iterator[Any]:
+    """A connection with all power, as an administrator has it."""
+    with psycopg.connect(home.url, autocommit=True, options="-c search_path=mnemic,public") as made:
+        yield made
+
+
+def test_a_statement_without_its_namespace_sees_and_changes_nothing_of_another(home: Home) -> None:
+    home.remember("walrus", "one", title="W")
+    home.remember("seal", "two", title="S")
+    home.capture(("user", "walrus"), ns="one")
+    one, two = home.store.space("one"), home.store.space("two")
+    for table in (*migrations.SMALL, *migrations.GROWING):
+        seen = {ns for (ns,) in home.store.base.rows(one, f"SELECT ns FROM {table}")}
+        assert seen <= {one}, table
+        assert home.store.base.rows(0, f"SELECT ns FROM {table}") == [], table
+    with home.store.write("one") as tx:
+        for table in (*migrations.SMALL, *migrations.GROWING):
+            tx._write.run(f"DELETE FROM {table}")
+    assert home.search("seal", "two") == ["/notes/s"]
+    assert home.sane("two") and home.store.counts("one")["documents"] == 0
+    with pytest.raises(StoreError, match="row-level security"), home.store.write("one") as tx:
+        tx._write.run("INSERT INTO visibility VALUES(%s, '/x', 1, '')", (two,))
+
+
+def test_the_guards_bind_the_owner_of_the_tables_too(server: Server, tmp_path: Path) -> None:
+    server.execute("CREATE ROLE plain LOGIN")
+    home = Home(tmp_path, url=server.fresh("plain", "plain"))
+    home.remember("walrus", "one", title="W")
+    home.remember("seal", "two", title="S")
+    assert home.store.base.role is None or home.store.base.role == "mnemic_rows"
+    one = home.store.space("one")
+    assert home.store.base.rows(one, "SELECT body FROM texts") == [("walrus",)]
+    assert home.store.base.rows(0, "SELECT body FROM texts") == []
+    assert home.sane("one") and home.sane("two")
+    home.store.close()
+
+
+def test_the_pool_hands_no_namespace_to_the_next(home: Home) -> None:
+    home.remember("walrus", "one")
+    for _ in range(3):
+        home.store.documents("one")
+        with home.store.base.snapshot():
+            assert home.store.base.rows(0, "SELECT count(*) FROM documents") == [(0,)]
+        found = home.store.base.rows(0, "SELECT current_setting('mnemic.ns', true), current_user")
+        assert found == [("0", "mnemic_rows")]
+
+
+def test_the_parts_of_a_table_are_not_for_the_role_that_asks(home: Home) -> None:
+    home.remember("walrus")
+    with pytest.raises(StoreError, match="permission denied for table texts_0"):
+        home.store.base.rows(home.store.space("default"), "SELECT * FROM texts_0")
+
+
+def test_both_engines_declare_the_same_rows_of_truth(home: Home, db: Any, tmp_path: Path) -> None:
+    home_there = Home(tmp_path / "file")
+    there: apsw.Connection = home_there.store.hot.connection()
+    kinds = {"INTEGER": "bigint", "TEXT": "text", "REAL": "double precision", "BLOB": "bytea"}
+    for name, table in TRUTH.items():
+        query = (
+            "SELECT attname, format_type(atttypid, NULL), attnotnull FROM pg_attribute"
+            " WHERE attrelid=%s::regclass AND attnum>0 AND NOT attisdropped"
+        )
+        here = {column: (kind, full) for column, kind, full in db.execute(query, (name,)).fetchall()}
+        info = there.execute(f"SELECT name, type, \"notnull\" OR pk FROM pragma_table_info('{name}')").fetchall()
+        assert here == {column: (kinds[str(kind)], bool(full)) for column, kind, full in info}, name
+        assert set(here) == {"ns", *table.columns}
+    assert home_there.store.counts("x").keys() == home.store.counts("x").keys()
+    home_there.store.close()
+
+
+def test_every_kind_of_identifier_that_is_asked_for_is_known() -> None:
+    asked = set()
+    for file in SOURCE.rglob("*.py"):
+        for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "allocate" and call.args:
+                asked |= {call.args[0].value} if isinstance(call.args[0], ast.Constant) else set()
+    assert asked - {"moves"} <= set(SEQUENCES)
+    assert len(asked) > 8
+
+
+def test_a_newer_schema_is_refused_by_name(home: Home, db: Any) -> None:
+    db.execute("UPDATE meta SET value='99' WHERE key='schema'")
+    with pytest.raises(NewerSchema, match=rf"changed' has schema 99, this mnemic knows {migrations.VERSION}"):
+        open_postgres(home.url)
+
+
+def test_a_failed_migration_leaves_the_version_before(home: Home, db: Any) -> None:
+    def broken(there: Any, _: int) -> None:
+        there.execute("CREATE TABLE half(a int)")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        migrations.migrate(db, "x", steps=[*migrations.STEPS, broken])
+    assert migrations.version(db) == migrations.VERSION
+    assert db.execute("SELECT to_regclass('half')").fetchone() == (None,)
+
+
+def test_many_processes_may_make_a_home_at_once(server: Server, tmp_path: Path) -> None:
+    server.execute("CREATE DATABASE fresh")
+    code = "import sys; from mnemic.store.postgres import open_postgres as o; s = o(sys.argv[1]); print(s.store_id); s.close()"
+    paths = os.pathsep.join(path for path in sys.path if path)
+    made = [
+        subprocess.Popen([sys.executable, "-c", code, server.url("fresh")], stdout=subprocess.PIPE, text=True,
+                         env={**os.environ, "PYTHONPATH": paths})
+        for _ in range(3)
+    ]  # fmt: skip
+    answers = {process.communicate(timeout=60)[0] for process in made}
+    assert len(answers) == 1 and [process.returncode for process in made] == [0] * 3
+
+
+def test_a_server_that_is_not_there_is_named_without_its_password() -> None:
+    with pytest.raises(StoreError, match=r"postgresql://me@localhost:1/x cannot be reached") as told:
+        open_postgres("postgresql://me:secret@localhost:1/x?connect_timeout=2")
+    assert "secret" not in str(told.value)
+    with pytest.raises(BadInput, match="the URL of postgresql://me@h/x cannot be read") as refused:
+        open_postgres("postgresql://me:secret@h/x?nonsense=1")
+    assert "secret" not in str(refused.value)
+
+
+def test_a_child_after_a_fork_has_connections_of_its_own(home: Home) -> None:
+    home.remember("walrus", title="W")
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if home.search("walrus") == ["/notes/w"] else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert home.search("walrus") == ["/notes/w"]
+
+
+def test_words_that_were_lost_are_told_and_made_anew(home: Home) -> None:
+    home.remember("walrus", title="W")
+    home.tamper("DELETE FROM fulltext")
+    assert home.store.check() == ["the full text of namespace 'default' is not whole: run `mnemic reindex`"]
+    home.store.rebuild_fulltext()
+    assert home.sane()
+
+
+def test_a_table_whose_guard_was_taken_off_is_told(home: Home, db: Any) -> None:
+    db.execute("ALTER TABLE diary NO FORCE ROW LEVEL SECURITY")
+    assert home.store.check() == [
+        "the rows of diary are not guarded: let its owner run ALTER TABLE diary FORCE ROW LEVEL SECURITY"
+    ]
+
+
+def test_nothing_is_left_of_what_was_erased(home: Home) -> None:
+    home.remember("walrus xylophone", title="W")
+    home.remember("seal", title="S")
+    home.forgetting.erase("default", "/notes/w", reason="")
+    why = home.store.settle_erasure()
+    assert home.holds("xylophon") == []
+    assert why == "the server's write-ahead log, its replicas and its own backups keep the erased bytes until they are recycled"
+    assert home.sane()
