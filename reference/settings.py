@@ -32,8 +32,10 @@ nodes = 8
 
 """
 VARIABLES: Mapping[str, str] = {
-    "MNEMIC_HOME": "The folder that holds everything, `~/.mnemic` if not given, or a database: `postgresql://…`. `--home` comes before it.",
-    "MNEMIC_FILES": "Of a database, the folder for what is a file: the vault, locks, notes. Else one of its own among the user's data.",
+    "MNEMIC_HOME": "The folder that holds everything, `~/.mnemic` if not given, or a database: `postgresql://…`."
+    " `--home` comes before it.",
+    "MNEMIC_FILES": "Of a database, the folder for what is a file: the vault, locks, notes."
+    " Else one of its own among the user's data.",
     "MNEMIC_NAMESPACE": "The namespace. `--namespace` comes before it, `namespace` in `mnemic.toml` after it.",
     "MNEMIC_CONFIG": "The folder outside the home where the heads of the ledgers are noted; `mnemic` in `$XDG_CONFIG_HOME`"
     " or in `~/.config` if not given.",
