@@ -38,7 +38,7 @@ class Done:
 
 
 Chore = Callable[[bool], Done]
-"""Told whether nothing may be changed. Raises MnemicError: then the night goes on without it."""
+"""Told whether nothing may be changed. Raises MnemicError: then the night goes on without it, but for a StoreError."""
 
 
 @dataclass(slots=True)

@@ -25,7 +25,7 @@ LINE = 140
 _STILL = r" (?:still |now |currently |also |really )*"
 _IS = re.compile(_STILL + r"(?:is (?:an? |originally |from )|works? (?:as|at|for|in) |lives |studies |runs an? |owns )")
 _DOES = re.compile(
-    _STILL + r"(?:is (?:keen|passionate|into|studying|\w+ing) |wants to |loves |plays |has been |used to |started )"
+    _STILL + r"(?:is (?:keen|passionate|into|studying|\w+ing) |loves |plays |has been |used to |started )"
 )
 """What tells best who somebody is, and what tells what they do."""
 _VAGUE = re.compile(r"\b(?:it|that|this|they|them|those|these|so|too|him|her|he|she|also)\b", re.IGNORECASE)

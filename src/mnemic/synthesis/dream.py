@@ -19,7 +19,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from mnemic.clock import Clock, from_ms, iso, to_ms
-from mnemic.errors import BadInput, BudgetSpent, MnemicError, ModelError, NotFound, Refused
+from mnemic.errors import BadInput, BudgetSpent, MnemicError, ModelError, NotFound, Refused, StoreError
 from mnemic.ledger import Ledger, canonical
 from mnemic.models.event import Change, Draft, Origin
 from mnemic.models.night import AFTER, ARTICLES, BEFORE, STAGES, Chore, Done, Tally
@@ -223,7 +223,7 @@ class _Night:
         return len(self.drafts) + len(self.parts)
 
     def go(self, names: Sequence[str]) -> None:
-        """Do those that were lent. One that fails is told of, and the others go on."""
+        """Do those that were lent. One that fails is told of, and the others go on; only a failing store ends the night."""
         for name in names:
             if (chore := self._chores.get(name)) is None:
                 continue
@@ -231,6 +231,8 @@ class _Night:
             begun = perf_counter()
             try:
                 done = chore(self.dry_run)
+            except StoreError:
+                raise
             except MnemicError as error:
                 done = Done(rejected=1)
                 self.failures.append(f"{name}: {error}")
