@@ -268,7 +268,8 @@ OWN: Mapping[str, Callable[..., Any]] = {
     "hook": hook, "proxy": proxy,
     "backup": backup, "backups": backups, "backup_file": backup_file, "backup_delete": backup_delete,
     "export": export, "export_training": export_training, "exports": exports, "export_file": export_file,
-    "export_delete": export_delete, "take": take, "read_export": read_export, "window_prepare": window_prepare, "window_observe": window_observe,
+    "export_delete": export_delete, "take": take, "read_export": read_export,
+    "window_prepare": window_prepare, "window_observe": window_observe,
     "records.below": records, "records.get": record, "records.put": record_put, "records.remove": record_remove,
 }  # fmt: skip
 """By what a route names as its target."""
