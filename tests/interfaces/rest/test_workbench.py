@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from mnemic import Memory
-from mnemic.clock import to_ms
 from mnemic.interfaces.rest import app as rest
 from mnemic.models.document import Turn
 from tests.homes import NOON
@@ -232,8 +231,8 @@ TURN = {
     "injected": [{"path": f"/notes/{PAYLOAD}", "score": 3.25}, {"path": "profile/facts", "score": None}],
     "remembered": "2 messages", "ms": {"prepare": 12.0, "first_byte": 30.0, "whole": 80.5},
 }  # fmt: skip
-STATUS = {"upstream": "http://127.0.0.1:1/v1", "namespace": "default", "conversations": 1, "waiting": 0, "requests": 7, "running": 0,
-          "counts": {"whole": 7}, "turns": [TURN, {**TURN, "number": 6, "session": PAYLOAD, "model": PAYLOAD}]}  # fmt: skip
+STATUS = {"upstream": "http://127.0.0.1:1/v1", "namespace": "default", "conversations": 1, "waiting": 0, "requests": 7,
+          "running": 0, "counts": {"whole": 7}, "turns": [TURN, {**TURN, "number": 6, "session": PAYLOAD, "model": PAYLOAD}]}  # fmt: skip
 
 
 def test_the_window_shows_what_the_proxy_did_with_each_turn(chromium: Any, memory: Memory, url: str) -> None:
@@ -272,7 +271,8 @@ def test_what_waits_for_a_person_is_decided_by_one(chromium: Any, memory: Memory
     desk.go("#/experiences")
     desk.page.click("tr.click td:first-child")
     desk.act("Edit…", gist="Build twice", reason="clearer")
-    assert [(row["gist"], row["status"]) for row in memory.experiences.show(str(taught.id))["revisions"]][-1] == ("Build twice", "live")
+    last = memory.experiences.show(str(taught.id))["revisions"][-1]
+    assert (last["gist"], last["status"]) == ("Build twice", "live")
     desk.page.click("tr.click td:first-child")
     desk.act("Report a use…", outcome="success", reason="it went well")
     desk.page.click("tr.click td:first-child")

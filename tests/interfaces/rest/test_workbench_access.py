@@ -38,7 +38,8 @@ def test_axe_finds_nothing_on_any_page(chromium: Any, memory: Memory, url: str, 
     filled(memory, "a text")
     desk = Desk(chromium, url, color_scheme=scheme)
     desk.page.evaluate(source)
-    sheets = ("#/diary", "#/diary?tab=concerns", "#/experiences", "#/ledger", "#/dreams", "#/window", "#/wiki?article=Kiln&view=history")
+    sheets = ("#/diary", "#/diary?tab=concerns", "#/experiences", "#/ledger", "#/dreams", "#/window",
+              "#/wiki?article=Kiln&view=history")  # fmt: skip
     with proxied(memory, STATUS):
         for place in (*PLACES, *(f"#/tree?path=/articles/kiln&view={view}" for view in ("text", "near", "graph", "history"))):
             desk.go(place)

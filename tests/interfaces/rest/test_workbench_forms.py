@@ -25,7 +25,8 @@ def waiting(memory: Memory) -> None:
 
     memory.facts.add("background", "name", "Ada")
     memory.facts.add("background", "lives_in", "Aarhus")
-    stated = [claim("employer", "Acme", entry, provisional=True), claim("name", "Grace", entry), claim("lives_in", "Porto", entry)]
+    rivals = [claim("name", "Grace", entry), claim("lives_in", "Porto", entry)]
+    stated = [claim("employer", "Acme", entry, provisional=True), *rivals]
     memory.extract({"proposals": stated, "summary": "x"})
     memory.extract({"proposals": [claim("game", "chess", heard)], "summary": "x", "concerns": [
         {"action": "new", "title": "Faro", "background": "go to Faro", "source_diary_ids": [heard]}]}, channel="web")  # fmt: skip

@@ -17,7 +17,7 @@ export function listing(path, given, head, line, none, limit = 50) {
       try { await load(found.next); } catch (error) { put(more, failed(error)); }
     } }, "Show more") : []);
   };
-  put(box, h("div", { class: "scroll" }, h("table", { class: "list" }, h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))), body)), more);
+  put(box, h("div", { class: "scroll" }, h("table", { class: "list" }, h("thead", {}, h("tr", {}, head.map((name) => name ? h("th", { scope: "col" }, name) : h("td", {})))), body)), more);
   return { box, ready: load() };
 }
 

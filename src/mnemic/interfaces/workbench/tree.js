@@ -76,7 +76,7 @@ function textPart(page, box) {
     h("dl", {}, pairs({ Created: when(page.created_at), Recorded: page.recorded_at === page.created_at ? null : when(page.recorded_at), Session: page.session, Context: page.context, Origin: page.origin,
       Importance: page.importance, Relevance: page.relevance?.toFixed?.(2), Used: page.access_count ? [`${page.access_count}×, last `, when(page.last_accessed)] : "not yet",
       Shelf: page.shelf, Document: page.document !== path ? link(page.document) : null })),
-    below.length ? [h("h3", {}, "Below"), h("ul", {}, below.slice(0, 100).map((one) => h("li", {}, link(one, one.slice(path.length + 1) || one)))), below.length > 100 ? soft(`and ${count(below.length - 100)} more: see the tree`) : null] : null);
+    below.length ? [h("h3", {}, "Below"), h("ul", { class: "plain" }, below.slice(0, 100).map((one) => h("li", {}, link(one, one.slice(path.length + 1) || one)))), below.length > 100 ? soft(`and ${count(below.length - 100)} more: see the tree`) : null] : null);
 }
 
 const NEAR = { next: "Said before and after", cites: "Cites, and is cited by", link: "Links", part: "Belongs to, and consists of", similar: "Is like" };
