@@ -758,7 +758,7 @@ class Memory:
                 for item in worthy
             }
             head = self._store.head(self.namespace)
-        body = training.lines(worthy)
+        body = training.lines(worthy, reports)
         seen = None if head is None else {"seq": head.seq, "hash": head.hash}
         made = training.manifest(body, judged, entries, seen, self._store.store_id, self.namespace)
         try:
