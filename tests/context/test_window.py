@@ -233,6 +233,20 @@ def test_a_model_may_summarise_and_may_only_point_to_what_it_was_shown(tmp_path:
     assert degraded == ()
 
 
+@pytest.mark.parametrize("text", ["We moved to Mongo and everybody was happy.", "Postgres, since 900 rows were lost."])
+def test_what_no_message_says_is_no_summary(tmp_path: Path, text: str) -> None:
+    line = {"kind": "decision", "place": "1/user", "text": text}
+    summary, degraded = judged(tmp_path, lambda prompt: {"lines": [line]})
+    assert text not in summary and DECISION in summary
+    assert degraded[0].endswith("window: no line of the answer is said by a message that was shown")
+
+
+def test_a_summary_that_says_next_to_nothing_is_filled_up_by_the_rules(tmp_path: Path) -> None:
+    line = {"kind": "decision", "place": "1/user", "text": "Postgres, since rows were lost."}
+    summary, _ = judged(tmp_path, lambda prompt: {"lines": [line]})
+    assert summary.count("1/user") == 1 and "4/assistant" in summary
+
+
 def test_where_the_model_fails_the_rules_summarise_and_it_is_told(tmp_path: Path) -> None:
     def failing(prompt: str) -> Mapping[str, Any]:
         raise ModelError("no answer")

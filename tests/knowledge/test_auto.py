@@ -66,7 +66,7 @@ def test_nothing_pending_asks_nobody(mind: Mind) -> None:
     assert (done["status"], fake.prompts) == ("nothing", [])
 
 
-@pytest.mark.parametrize(("calls", "tokens", "told"), [(0, 40_000, "budget of 0 calls"), (4, 4_100, "are left of 4100")])
+@pytest.mark.parametrize(("calls", "tokens", "told"), [(0, 40_000, "budget of 0 calls"), (4, 3_000, "are left of 3000")])
 def test_a_spent_budget_stops_before_the_call(mind: Mind, calls: int, tokens: int, told: str) -> None:
     mind.say("I live in Porto")
     with pytest.raises(ModelError, match=told):

@@ -83,7 +83,9 @@ def test_a_set_names_its_experiences_and_the_ledgers_head(tmp_path: Path) -> Non
         assert made["sha256"] == hashlib.sha256(body.encode()).hexdigest()
         assert made["ledger_head"] == {"seq": head["seq"], "hash": head["hash"]}
         assert json.loads((tmp_path / "set.jsonl.manifest.json").read_text("utf-8"))["taken"][0]["id"] == number
-        assert [json.loads(line)["id"] for line in body.splitlines()] == [number]
+        (line,) = map(json.loads, body.splitlines())
+        assert line["id"] == number
+        assert line["evidence"] == ["drawn from note:run 12", *(f"success {place + 1}: note:run {place}" for place in range(6))]
         with pytest.raises(BadInput, match="there already"):
             memory.export_training(tmp_path / "set.jsonl")
 

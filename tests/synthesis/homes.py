@@ -18,7 +18,7 @@ TALK = Path(__file__).parents[2] / "examples" / "talk.jsonl"
 
 def opened(folder: Path, *, judge: Any = None, git: str = "off", clock: FixedClock | None = None) -> Memory:
     home = folder / "home"
-    home.mkdir(exist_ok=True)
+    home.mkdir(parents=True, exist_ok=True)
     if not (home / "mnemic.toml").exists():
         (home / "mnemic.toml").write_text(f'[vault]\ngit = "{git}"\n')
     return Memory.open(home, environ={"MNEMIC_CONFIG": str(folder / "config")}, clock=clock or FixedClock(NOON), judge=judge)

@@ -377,7 +377,7 @@ class ContextWindow:
         name, picked = AWAITED if self._awaits else "rules", list[rules.Line]()
         if self._judge is not None:
             try:
-                picked, name = rules.chosen(self._judge(lines, limit), limit), "endpoint"
+                picked, name = self._proposed(lines, limit), "endpoint"
             except ModelError as error:
                 work.degraded.append(f"the rules summarised instead of the model: {error}")
         picked = picked or rules.chosen(lines, limit)
@@ -385,6 +385,18 @@ class ContextWindow:
         size = sum(unit.tokens for unit in span)
         text = rules.joined(picked)
         return self._summary(work, "mid", work.begins, span[-1].mark, len(entries), size, text, name, documents), documents
+
+    def _proposed(self, lines: Sequence[rules.Line], limit: int) -> list[rules.Line]:
+        """What the judge makes of lines; where that is less than half of what the rules would keep, with theirs among it."""
+        assert self._judge is not None
+        picked = rules.chosen(self._judge(lines, limit), limit)
+        size = sum(map(rules.cost_of, picked))
+        if 2 * size >= sum(map(rules.cost_of, rules.chosen(lines, limit))):
+            return picked
+        told = {line.place for line in picked}
+        order = {line.place: place for place, line in reversed(list(enumerate(lines)))}
+        more = rules.chosen([line for line in lines if line.place not in told], limit - size)
+        return sorted([*picked, *more], key=lambda line: order[line.place])
 
     def _summary(
         self, work: _Work, level: str, begins: str, ends: str, messages: int, replaced: int, text: str, judge: str,

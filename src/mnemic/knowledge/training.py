@@ -64,31 +64,39 @@ def worth(item: Mapping[str, Any], reports: Sequence[Mapping[str, Any]]) -> Wort
     return Worth(item["id"], item["revision"], good, len(counted) - good, item["trust"], spent, price, why)
 
 
-def example(item: Mapping[str, Any]) -> dict[str, Any]:
-    """An experience in chat form: the situation asks, its path and limits answer."""
+def example(item: Mapping[str, Any], reports: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """An experience in chat form: the situation asks, its path and limits answer. With the evidence that it rests on, as texts:
+    what it was drawn from, and what the counted reports about this revision named."""
     asked = "\n".join(_lines(item["situation"]))
     told = [item["gist"], *(f"- {line}" for line in _lines(item["path"]))]
     told += [f"Why: {item['reasoning']}"] if item["reasoning"] else []
     told += [f"Not for: {line}" for line in _lines(item["limits"])]
     told += [f"It failed because: {item['failure_reason']}"] if item["failure_reason"] else []
     messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": "\n".join(told)}]
-    return {"messages": messages, "id": item["id"], "revision": item["revision"], "family": item["family"]}
+    evidence = [f"drawn from {source}" for source in item.get("sources", ())] + [
+        f"{row['outcome']} {row['number']}: {named}"
+        for row in sorted(reports, key=lambda row: row["number"])
+        if row["revision"] == item["revision"] and row["counted"] != "none"
+        for named in json.loads(row["evidence"])
+    ]
+    return {"messages": messages, "id": item["id"], "revision": item["revision"], "family": item["family"], "evidence": evidence}
 
 
-def lines(items: Sequence[Mapping[str, Any]]) -> str:
-    """The set as JSON lines."""
-    return "".join(json.dumps(example(item), ensure_ascii=False, sort_keys=True) + "\n" for item in items)
+def lines(items: Sequence[Mapping[str, Any]], reports: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """The set as JSON lines. `reports`: id → reports."""
+    rows = (example(item, reports[item["id"]]) for item in items)
+    return "".join(json.dumps(row, ensure_ascii=False, sort_keys=True) + "\n" for row in rows)
 
 
 def manifest(
     body: str,
     judged: Sequence[Worth],
-    reports: Mapping[str, Sequence[int]],
+    entries: Mapping[str, Sequence[int]],
     head: Mapping[str, Any] | None,
     store: str,
     namespace: str,
 ) -> dict[str, Any]:
-    """What a set was made of, so that what was trained from it can be traced and rolled back. `reports`: id → entries."""
+    """What a set was made of, so that what was trained from it can be traced and rolled back. `entries`: id → of the ledger."""
     return {
         "sha256": hashlib.sha256(body.encode()).hexdigest(),
         "examples": sum(not one.why_not for one in judged),
@@ -98,7 +106,7 @@ def manifest(
         "criterion": {"successes": SUCCESSES, "recent": RECENT, "trust": TRUST, "epochs": EPOCHS, "cost": COST},
         "taken": [
             {"id": one.id, "revision": one.revision, "successes": one.successes, "failures": one.failures, "trust": one.trust,
-             "recall_cost": one.recall_cost, "training_cost": one.training_cost, "ledger_entries": list(reports.get(one.id, ()))}
+             "recall_cost": one.recall_cost, "training_cost": one.training_cost, "ledger_entries": list(entries.get(one.id, ()))}
             for one in judged if not one.why_not
         ],
         "left": [{"id": one.id, "revision": one.revision, "why_not": one.why_not} for one in judged if one.why_not],

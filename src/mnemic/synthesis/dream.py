@@ -320,15 +320,18 @@ class Run:
             tally.given += 1
 
     def _worth(self, tally: Tally) -> None:
-        """Tell what says something from small talk, of which the pointer stays."""
-        for id in self._chunks(CHUNKED):
+        """Tell what says something from small talk, of which the pointer stays. What a model dismissed, the rules see again."""
+        for id in [*self._chunks(CHUNKED), *(self._dismissed() if self.judge.name == "rules" else ())]:
             tally.taken += 1
             row = self.rows.chunk(id)
             turns = self.reading.turns(row["session"], row["first"], row["last"])
             keep = self._asked(tally, partial(self.judge.worth, turns, self._statements(id)), f"worth {id}")
             if keep is not None:
-                self.rows.put("chunks", {**row, "state": KEPT if keep else SLIGHT})
+                self.rows.put("chunks", {**row, "state": KEPT if keep else SLIGHT, "judge": self.judge.name})
                 tally.given += keep
+
+    def _dismissed(self) -> list[str]:
+        return [id for id in self._chunks(SLIGHT) if self.rows.chunk(id)["judge"] != "rules"]
 
     def _extract(self, tally: Tally) -> None:
         """Note which subjects each chunk is about: all of them are captured, nothing is dropped."""

@@ -13,10 +13,11 @@ from typing import Any, Protocol, TypeVar
 
 from mnemic.clock import from_ms
 from mnemic.errors import ModelError
+from mnemic.llm.base import FRAMING, bound
 from mnemic.synthesis import gate
 from mnemic.synthesis.article import words
 from mnemic.synthesis.compose import Sentence, sentence_of
-from mnemic.synthesis.segment import segments
+from mnemic.synthesis.segment import LONGEST, segments
 from mnemic.synthesis.statement import Said, Statement
 from mnemic.synthesis.subjects import Mention, key_of, mentions
 from mnemic.text import frame as frames
@@ -30,7 +31,10 @@ ITEMS = 400
 NAMED = 8
 """Subjects that it may name of one chunk."""
 CLIP = 1_400
-"""Characters of a turn that a question shows."""
+"""Characters of a turn that a question shows; fewer, the first of CLIPS that fit, where a model's context is small."""
+CLIPS = (CLIP, 700, 350, 160, 80)
+ITEM_TOKENS, SENTENCE_TOKENS, START_TOKENS = 40, 40, 16
+"""What an item of a frame, a sentence of a draft, and a number of a turn take beside their words."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NEGATION = re.compile(r"\b(?:no|not|never|none|nothing|without|cannot)\b|n't\b|[不没沒未]", re.IGNORECASE)
 
@@ -90,23 +94,33 @@ class Asked:
     """The judge that answers questions: what it says is a proposal."""
 
     def __init__(
-        self, name: str, ask: Ask, nonce: Callable[[], str], refused: Callable[[str, str, str], None] | None = None
-    ) -> None:
-        """`refused` is told (stage, system, prompt) of an answer that broke a rule."""
-        self.name, self._ask, self._nonce, self._refused = name, ask, nonce, refused
+        self, name: str, ask: Ask, nonce: Callable[[], str], refused: Callable[[str, str, str], None] | None = None,
+        context: int = 32_768,
+    ) -> None:  # fmt: skip
+        """`refused` is told (stage, system, prompt) of an answer that broke a rule. `context`: tokens that a question and its
+        answer may have together."""
+        self.name, self._ask, self._nonce, self._refused, self._context = name, ask, nonce, refused, context
 
     def segment(self, turns: Sequence[Said]) -> list[int]:
-        if len(turns) < 4:
-            return [len(turns)]
+        found: list[int] = []
+        for part in _parted(turns, lambda turn: _weight(turn.text[:CLIP]) + START_TOKENS, self._room(SEGMENT)):
+            found += [len(part)] if len(part) < 4 else self._cut(part)
+        return found
+
+    def _cut(self, turns: Sequence[Said]) -> list[int]:
+        tokens = START_TOKENS * len(turns) + 64
         return self._asked(
-            "segment", SEGMENT, _turns(turns, self._nonce()), STARTS, 16 * len(turns) + 64, partial(_lengths, len(turns))
+            "segment", SEGMENT, self._turns(SEGMENT, turns, tokens), starts(len(turns)), tokens, partial(_lengths, len(turns))
         )
 
     def worth(self, turns: Sequence[Said], rows: Sequence[Statement]) -> bool:
-        return self._asked("worth", WORTH, _turns(turns, self._nonce()), KEEP, 32, _kept)
+        return self._asked("worth", WORTH, self._turns(WORTH, turns, 32), KEEP, 32, _kept)
 
     def subjects(self, turns: Sequence[Said]) -> list[Mention]:
-        return self._asked("subjects", SUBJECTS, _turns(turns, self._nonce()), NAMES, 512, partial(_mentions, turns))
+        """What the judge names, and all that the rules find: one that overlooks a subject costs it no sentence."""
+        named = self._asked("subjects", SUBJECTS, self._turns(SUBJECTS, turns, 512), NAMES, 512, partial(_mentions, turns))
+        known = {one.key for one in named}
+        return named + [one for one in Rules().subjects(turns) if one.key not in known]
 
     def draft(self, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
         return self._sentences("draft", DRAFT, title, heading, rows)
@@ -115,13 +129,27 @@ class Asked:
         return self._sentences("improve", IMPROVE, title, heading, rows)
 
     def _sentences(self, stage: str, system: str, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
+        parts = _parted(rows, lambda row: 2 * _weight(row.text) + SENTENCE_TOKENS, self._room(system) - SENTENCE_TOKENS)
+        return [one for part in parts for one in self._drafted(stage, system, title, heading, part)]
+
+    def _drafted(self, stage: str, system: str, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
         items = [frames.Item(f"statement/{place}", row.text, f"{from_ms(row.said.at):%Y-%m-%d}", "user")
                  for place, row in enumerate(rows, 1)]  # fmt: skip
         prompt = f"Article: {title}\nSection: {heading}\n{frames.render(items, self._nonce())}"
-        tokens = sum(len(row.text) for row in rows) + 256
+        tokens = sum(_weight(row.text) + SENTENCE_TOKENS for row in rows) + 128
         return self._asked(
-            stage, system, prompt, SENTENCES, tokens, lambda answer: checked(answer.get("sentences"), title, heading, rows)
-        )
+            stage, system, prompt, sentences(len(rows)), tokens,
+            lambda answer: checked(answer.get("sentences"), title, heading, rows),
+        )  # fmt: skip
+
+    def _turns(self, system: str, turns: Sequence[Said], tokens: int) -> str:
+        """Turns in a frame, each clipped so far that question and answer fit."""
+        room = self._room(system) - tokens
+        clip = next((size for size in CLIPS if sum(_weight(turn.text[:size]) for turn in turns) <= room), CLIPS[-1])
+        return _turns(turns, self._nonce(), clip)
+
+    def _room(self, system: str) -> int:
+        return self._context - bound(system) - 2 * FRAMING
 
     def _asked(
         self, stage: str, system: str, prompt: str, schema: Mapping[str, Any], tokens: int, read: Callable[[Mapping[str, Any]], T]
@@ -141,7 +169,12 @@ def _lengths(turns: int, answer: Mapping[str, Any]) -> list[int]:
     starts: Any = answer.get("starts")
     if not _integers(starts, ITEMS) or not gate.rising(starts, turns):
         raise ModelError("segment: 'starts' must be turns that were shown, in order, beginning with 0")
-    return [end - start for start, end in zip(starts, [*starts[1:], turns], strict=True)]
+    lengths = [end - start for start, end in zip(starts, [*starts[1:], turns], strict=True)]
+    if len(lengths) > turns // 2 + 1:
+        raise ModelError(f"segment: {len(lengths)} cuts in {turns} turns are no topics")
+    if max(lengths) > 2 * LONGEST:
+        raise ModelError(f"segment: {max(lengths)} turns are not one topic")
+    return lengths
 
 
 def _kept(answer: Mapping[str, Any]) -> bool:
@@ -167,10 +200,15 @@ def _mentions(turns: Sequence[Said], answer: Mapping[str, Any]) -> list[Mention]
     return list(found.values())[:NAMED]
 
 
+def most_sentences(statements: int) -> int:
+    """Sentences of a draft at most."""
+    return min(ITEMS, 3 * statements + 2)
+
+
 def checked(answer: Any, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
     """The sentences of a draft. Raises ModelError with the first rule that it breaks."""
-    if not isinstance(answer, list) or not answer or len(answer) > min(ITEMS, 3 * len(rows) + 2):
-        raise ModelError(f"draft: 'sentences' must list 1 to {min(ITEMS, 3 * len(rows) + 2)} sentences")
+    if not isinstance(answer, list) or not answer or len(answer) > most_sentences(len(rows)):
+        raise ModelError(f"draft: 'sentences' must list 1 to {most_sentences(len(rows))} sentences")
     found: list[Sentence] = []
     for item in answer:
         text, cites = (item.get("text"), item.get("cites")) if isinstance(item, Mapping) else (None, None)
@@ -221,8 +259,30 @@ def _integers(value: Any, most: int) -> bool:
     return isinstance(value, list) and len(value) <= most and all(isinstance(n, int) and not isinstance(n, bool) for n in value)
 
 
-def _turns(turns: Sequence[Said], nonce: str) -> str:
-    items = [frames.Item(f"turn/{place}", f"{turn.name or turn.role}: {turn.text[:CLIP]}", "", "user")
+T_Item = TypeVar("T_Item")
+
+
+def _parted(items: Sequence[T_Item], weight: Callable[[T_Item], int], room: int) -> list[list[T_Item]]:
+    """Items in order, in as few parts as fit each into so many tokens; one that is too large is a part of its own."""
+    parts: list[list[T_Item]] = []
+    left = 0
+    for item in items:
+        size = weight(item)
+        if not parts or size > left:
+            parts.append([])
+            left = room
+        parts[-1].append(item)
+        left -= size
+    return parts
+
+
+def _weight(text: str) -> int:
+    """Tokens of a text as an item of a frame."""
+    return bound(text) + ITEM_TOKENS
+
+
+def _turns(turns: Sequence[Said], nonce: str, clip: int) -> str:
+    items = [frames.Item(f"turn/{place}", f"{turn.name or turn.role}: {turn.text[:clip]}", "", "user")
              for place, turn in enumerate(turns)]  # fmt: skip
     return frames.render(items, nonce)
 
@@ -239,10 +299,17 @@ IMPROVE = (
     "Say a section of an encyclopedia article anew from its sentences: what belongs together in one sentence, each thing once, in"
     " their own words, nothing added. Every sentence names the numbers of those it rests on; every one of them is used." + _DATA
 )
-STARTS: Mapping[str, Any] = {
-    "type": "object", "required": ["starts"], "additionalProperties": False,
-    "properties": {"starts": {"type": "array", "items": {"type": "integer"}}},
-}  # fmt: skip
+
+
+def starts(turns: int) -> Mapping[str, Any]:
+    """The shape of a cut of so many turns; bounded, so that a model that repeats itself comes to an end."""
+    place = {"type": "integer", "minimum": 0, "maximum": turns - 1}
+    return {
+        "type": "object", "required": ["starts"], "additionalProperties": False,
+        "properties": {"starts": {"type": "array", "minItems": 1, "maxItems": turns, "items": place}},
+    }  # fmt: skip
+
+
 KEEP: Mapping[str, Any] = {
     "type": "object", "required": ["keep"], "additionalProperties": False, "properties": {"keep": {"type": "boolean"}},
 }  # fmt: skip
@@ -250,10 +317,16 @@ NAMES: Mapping[str, Any] = {
     "type": "object", "required": ["subjects"], "additionalProperties": False,
     "properties": {"subjects": {"type": "array", "maxItems": NAMED, "items": {"type": "string"}}},
 }  # fmt: skip
-SENTENCES: Mapping[str, Any] = {
-    "type": "object", "required": ["sentences"], "additionalProperties": False,
-    "properties": {"sentences": {"type": "array", "items": {
-        "type": "object", "required": ["text", "cites"], "additionalProperties": False,
-        "properties": {"text": {"type": "string"}, "cites": {"type": "array", "items": {"type": "integer"}}},
-    }}},
-}  # fmt: skip
+
+
+def sentences(statements: int) -> Mapping[str, Any]:
+    """The shape of a draft from so many statements."""
+    place = {"type": "integer", "minimum": 1, "maximum": statements}
+    return {
+        "type": "object", "required": ["sentences"], "additionalProperties": False,
+        "properties": {"sentences": {"type": "array", "minItems": 1, "maxItems": most_sentences(statements), "items": {
+            "type": "object", "required": ["text", "cites"], "additionalProperties": False,
+            "properties": {"text": {"type": "string"},
+                           "cites": {"type": "array", "minItems": 1, "maxItems": statements, "items": place}},
+        }}},
+    }  # fmt: skip
