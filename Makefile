@@ -4,7 +4,7 @@ STAMP := .venv/.installed
 
 DOCS := .venv/.docs
 
-.PHONY: setup lint test demo adoption docs reference model model
+.PHONY: setup lint test demo adoption docs reference model
 
 setup: $(STAMP)
 
