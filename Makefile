@@ -36,6 +36,6 @@ $(DOCS): $(STAMP)
 reference: setup
 	$(BIN)/python -m reference
 
-# The real Claude Code, Codex, inspector, conformance suite, server-memory, mem0 and LlamaIndex; each test says which variable names its program.
+# The real Claude Code, Codex, inspector, conformance suite, server-memory, mem0, LlamaIndex and PydanticAI over MCP; each test says which variable names its program.
 adoption: setup
-	$(BIN)/python -m pytest -q -rs tests/peers/test_mcp_node.py tests/peers/test_claude_code.py tests/peers/test_codex.py tests/peers/test_mem0.py tests/peers/test_llama_index.py
+	$(BIN)/python -m pytest -q -rs tests/peers/test_mcp_node.py tests/peers/test_claude_code.py tests/peers/test_codex.py tests/peers/test_mem0.py tests/peers/test_llama_index.py tests/peers/test_pydantic_mcp.py
