@@ -11,7 +11,7 @@ import pytest
 from mnemic.errors import ModelError
 from mnemic.llm.endpoint import _object
 from mnemic.memory import Memory
-from tests.synthesis.homes import Scripted, files, honest, opened, shown, talk
+from tests.synthesis.homes import Scripted, files, honest, opened, say, shown, talk
 
 Said = list[str]
 
@@ -124,6 +124,35 @@ def test_no_lie_of_a_draft_changes_a_byte(home: tuple[Memory, Scripted], name: s
     assert after == before
     assert (report["articles"]["created"], report["articles"]["updated"]) == (0, 0)
     assert report["rejections"]
+
+
+def test_no_lie_of_a_section_said_anew_changes_a_byte(tmp_path: Path) -> None:
+    lie: list[Callable[[Said], Any]] = []
+
+    def answer(stage: str, prompt: str) -> Any:
+        if stage != "improve":
+            return honest(stage, prompt)
+        said = lie[0](shown(prompt))
+        if isinstance(said, str):
+            content, problem = _object(said)
+            if problem:
+                raise ModelError(problem)
+            return content
+        return said
+
+    things = ("harbour", "mill", "ferry", "garden", "bridge", "tower", "market", "swan", "fox", "lighthouse", "boat")
+    with opened(tmp_path, judge=Scripted(answer)) as memory:
+        for place, thing in enumerate(things):
+            say(memory, f"s{place}", ("user", "Ada", f"I painted a {thing} for the museum."))
+        memory.dream()
+        before = files(memory)
+        for name, lie[:] in ((name, [tell]) for name, tell in LIES.items()):
+            report = memory.dream(judge="endpoint", stages=("wikify",), max_calls=9, max_tokens=10_000_000)
+            assert report["rejections"], name
+            assert {path: data for path, data in files(memory).items() if path.startswith("articles/")} == {
+                path: data for path, data in before.items() if path.startswith("articles/")
+            }, name
+            memory.undo(f"dream:{report['id']}")
 
 
 STAGES: dict[str, tuple[str, Any]] = {

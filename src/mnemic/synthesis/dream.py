@@ -422,7 +422,7 @@ class Run:
         person = subject["kind"] == "person"
         title = str(subject["title"]) if person else _called(key, str(subject["title"]), rows)
         path = self._path(title)
-        title = path.removeprefix("articles/").removesuffix(".md")
+        title = _named(path)
         if path in self.pages or path in self.refused:
             return False
         opening = compose.lead(rows, _name(rows) if person else title, "" if person else key)
@@ -1020,12 +1020,11 @@ def _entry(number: int, report: Mapping[str, Any], at: datetime) -> str:
         if row["name"] in TOLD and row["out"]:
             lines.append(f"- {TOLD[row['name']]}: {row['out']}")
     for verb in ("created", "updated"):
-        names = [path.removeprefix("articles/").removesuffix(".md") for path in report[verb]]
-        if names:
-            lines.append(f"- {verb}: " + ", ".join(f"[[{name}]]" for name in names))
+        if report[verb]:
+            lines.append(f"- {verb}: " + ", ".join(f"[[{_named(path)}]]" for path in report[verb]))
     if report["removed"]:
         lines.append(f"- removed: {report['removed']} articles of which every source was erased or forgotten")
-    lines += [f"- raised: {signal['line'].lstrip('- ')}" for signal in report["signals"]]
+    lines += [f"- raised: [[{_named(signal['path'])}]]: {signal['line'].lstrip('- ')}" for signal in report["signals"]]
     lines += [f"- rejected: {line}" for line in report["rejections"][:REJECTED]]
     if (more := len(report["rejections"]) - REJECTED) > 0:
         lines.append(f"- rejected besides: {more}")
@@ -1033,6 +1032,10 @@ def _entry(number: int, report: Mapping[str, Any], at: datetime) -> str:
     cost = f", {spent['money']} spent" if spent.get("money") else ""
     lines.append(f"- judge: {spent['judge']}, {spent['calls']} calls, {spent['tokens']} tokens{cost}")
     return "\n".join(lines) + "\n"
+
+
+def _named(path: str) -> str:
+    return path.removeprefix("articles/").removesuffix(".md")
 
 
 def _dreamt(row: Mapping[str, Any]) -> dict[str, Any]:

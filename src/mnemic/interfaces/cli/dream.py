@@ -50,8 +50,10 @@ def _report(report: dict[str, Any]) -> None:
     for text in report["diff"].splitlines():
         render.line((text, "green" if text.startswith("+") else "red" if text.startswith("-") else "dim"))
     for row in report["stages"]:
-        counts = f"{row['in']:>7} in {row['out']:>7} out {row['rejected']:>4} rejected {row['seconds']:>8.2f} s"
-        render.line((f"{row['name']:<10} ", "bold"), (counts, "dim"))
+        if row["in"] or row["out"] or row["rejected"]:
+            refused = f", {row['rejected']} rejected" if row["rejected"] else ""
+            counts = f"{row['in']:>7} → {row['out']}{refused}, {row['seconds']:.2f} s"
+            render.line((f"{row['name']:<10} ", "bold"), (counts, "dim"))
     render.line(("articles: " + ", ".join(f"{report['articles'][verb]} {verb}" for verb in OUTCOMES), "bold"))
     for text in report.get("entries", ()):
         render.line((text, "yellow"))
