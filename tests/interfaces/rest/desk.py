@@ -165,7 +165,8 @@ def filled(memory: Memory, text: str) -> None:
     memory.state.write(text)
     memory.dream()
     pages = {"articles/Kiln.md": f"# Kiln\n\n```info\ntype: topic\nalso: {text}\n```\n\nIt is fired.[^1] {text}\n\n"
-                                 f"## Use {text}\n\n- {text}\n\n## References\n\n[^1]: `conv:0` (2026-01-01, Ada) - `/sessions/s/1`\n",
+                                 f"## Use {text}\n\n- {text}\n\n## References\n\n"
+                                 "[^1]: `conv:0` (2026-01-01, Ada) - `/sessions/s/1`\n",
              "talk/Kiln.md": f"# Talk: Kiln\n\n- **split**: {text}\n"}  # fmt: skip
     for path, page in pages.items():
         file = memory.vault.root / path

@@ -232,7 +232,8 @@ TURN = {
     "remembered": "2 messages", "ms": {"prepare": 12.0, "first_byte": 30.0, "whole": 80.5},
 }  # fmt: skip
 STATUS = {"upstream": "http://127.0.0.1:1/v1", "namespace": "default", "conversations": 1, "waiting": 0, "requests": 7,
-          "running": 0, "counts": {"whole": 7}, "turns": [TURN, {**TURN, "number": 6, "session": PAYLOAD, "model": PAYLOAD}]}  # fmt: skip
+          "running": 0, "counts": {"whole": 7},
+          "turns": [TURN, {**TURN, "number": 6, "session": PAYLOAD, "model": PAYLOAD}]}  # fmt: skip
 
 
 def test_the_window_shows_what_the_proxy_did_with_each_turn(chromium: Any, memory: Memory, url: str) -> None:
