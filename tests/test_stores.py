@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 import pytest
 
 from mnemic.clock import FixedClock
-from mnemic.errors import BadInput, MissingExtra, MnemicError
+from mnemic.errors import BadInput, MissingExtra, MnemicError, Refused
 from mnemic.memory import Memory
 from mnemic.models.answer import Scope
 from mnemic.models.document import Turn
@@ -22,6 +24,7 @@ from mnemic.settings import load
 from mnemic.store import open_store
 from tests.homes import ENGINES, NOON
 
+MEMORY = Path("/dev/shm")
 TALK = [
     Turn("user", "Where does Ada keep the kiln keys?"),
     Turn("assistant", "In the blue tin above the sink."),
@@ -48,8 +51,11 @@ class Setting:
 
 
 @pytest.fixture
-def setting(tmp_path: Path, place: str) -> Setting:
-    return Setting(tmp_path, place)
+def setting(place: str) -> Iterator[Setting]:
+    """In memory where there is such a folder: each write waits for the disk."""
+    folder = Path(tempfile.mkdtemp(dir=MEMORY if MEMORY.is_dir() else None))
+    yield Setting(folder, place)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
@@ -162,10 +168,10 @@ def test_a_backup_that_is_not_whole_changes_nothing(memory: Memory, setting: Set
         assert paths(again, "kiln") == ["/notes/kiln"] and again.verify().ok
 
 
-def test_an_exported_namespace_comes_back(memory: Memory, setting: Setting, tmp_path: Path) -> None:
+def test_an_exported_namespace_comes_back(memory: Memory, setting: Setting) -> None:
     memory.capture(TALK, session="pots")
     memory.export(setting.folder / "out")
-    other = Setting(tmp_path / "there", "")
+    other = Setting(setting.folder / "there", "")
     with other.open() as there:
         there.read_export(setting.folder / "out")
         assert there.verify().ok
@@ -177,6 +183,51 @@ def test_a_scope_narrows_the_same(memory: Memory) -> None:
     memory.remember("The kiln is blue.", title="blue", context="paint")
     assert paths(memory, "kiln", scope=Scope(context="paint")) == ["/notes/blue"]
     assert paths(memory, "kiln", scope=Scope(within="/notes/kiln")) == ["/notes/kiln"]
+
+
+def test_a_copy_answers_the_same_and_goes_on_where_it_ended(
+    setting: Setting, request: pytest.FixtureRequest
+) -> None:
+    there = Setting(setting.folder / "there", "" if "://" in setting.home else request.getfixturevalue("server").fresh("copied"))
+    with setting.open() as memory:
+        memory.capture(TALK, session="pots")
+        memory.remember("The kiln fires at noon.", title="kiln", op_id="a")
+        memory.remember("The secret glaze.", title="glaze")
+        memory.forget("/notes/glaze", erase=True)
+        setting.clock.moment += timedelta(days=400)
+        memory.rotate()
+        memory.remember("The wheel is new.", title="wheel", source="file:///w")
+        memory.remember("The wheel is old now.", title="wheel", source="file:///w")
+        memory.undo(2)
+        memory.within("other").remember("A seal sleeps.", title="seal")
+    environ = {**setting.environ, "MNEMIC_FILES": str(setting.folder / "f")}
+
+    def copied(**more: Any) -> dict[str, Any]:
+        return Memory.copy(setting.home, there.home, environ=environ, clock=setting.clock, **more)
+
+    ended: list[int] = []
+
+    def cut(what: str, done: int, whole: int) -> None:
+        ended.append(done)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        copied(progress=cut)
+    done = copied()
+    assert [(row["namespace"], row["there already"] > 0) for row in done["namespaces"]] == [("default", True), ("other", False)]
+    assert [row["namespace"] for row in copied(namespace="other")["namespaces"]] == ["other"]
+    there.clock = setting.clock
+    with setting.open() as one, there.open() as two:
+        for question in ("kiln keys", "咖啡", "wheel", "glaze"):
+            left, right = (memory.recall(question, mode="deep").hits for memory in (one, two))
+            assert [(hit.path, hit.signals, hit.shelf) for hit in left] == [(hit.path, hit.signals, hit.shelf) for hit in right]
+        assert one.ledger_export() == two.ledger_export()
+        assert two.remember("The kiln fires at noon.", title="kiln", op_id="a").path == "/notes/kiln"
+        assert two.remember("The secret glaze.", title="glaze").status == "rejected"
+        two.remember("Only there.")
+        assert two.verify().ok and two.within("other").verify().ok and two.doctor()["ok"]
+    with pytest.raises(Refused, match="'default' is there already and is not a copy of this one"):
+        copied()
 
 
 def test_the_command_line_works(setting: Setting) -> None:
@@ -193,6 +244,8 @@ def test_the_command_line_works(setting: Setting) -> None:
     status = run("status")
     assert (status["documents"], status["home"]) == (1, setting.home)
     assert run("doctor")["ok"] and run("ledger", "verify")["ok"]
+    done = run("copy", setting.home, str(setting.folder / "copy"))
+    assert [(row["namespace"], row["documents"]) for row in done["namespaces"]] == [("default", 1)]
 
 
 def test_a_database_is_named_by_a_url_or_by_the_settings_of_a_folder(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from dataclasses import asdict, replace
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 from zipfile import ZipFile
@@ -291,7 +292,7 @@ class Memory:
 
     def fingerprint(self, text: str) -> str:
         """A name for a text, the same in this home whenever it comes, from which nobody can guess the text."""
-        return erasure_mac(self._store.erasure_key, encodable(text))
+        return erasure_mac(self._store.erasure_key_of(self.namespace), encodable(text))
 
     def _flushed(self, session: str, turns: list[Turn]) -> CaptureReport:
         return self.capture(turns, session=session)
@@ -1063,6 +1064,54 @@ class Memory:
         if done["stored"]:
             self._drain()
         return done
+
+    @classmethod
+    def copy(
+        cls, source: str | Path, target: str | Path, *, namespace: str | None = None, environ: dict[str, str] | None = None,
+        progress: Callable[[str, int, int], None] = lambda what, done, whole: None, **parts: Any,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Copy a namespace, or all, from one home to another: `{"namespaces": [...], "ok"}`, each with its counts.
+
+        Either home may be a folder or a database. Entries keep their numbers and hashes; cut short, a copy goes on where it
+        ended. Nobody should write to the source meanwhile. What was copied is compared: counts, ledger, and answers.
+        """
+        environ = dict(os.environ) if environ is None else environ
+        with cls.open(source, environ=environ, **parts) as one, cls.open(target, environ=environ, **parts) as two:
+            if one._store.store_id == two._store.store_id:
+                raise BadInput(f"{one.settings.place!r} and {two.settings.place!r} are the same home: name another to copy to")
+            known = one._store.namespaces()
+            if namespace is not None and namespace not in known:
+                raise NotFound(f"no namespace {namespace!r} in {one.settings.place!r}: it has {', '.join(known) or 'none'}")
+            done = [one.within(name)._copied(two.within(name), progress) for name in known if namespace in (None, name)]
+        return {"from": one.settings.place, "to": two.settings.place, "namespaces": done, "ok": True}
+
+    def _copied(self, other: Memory, progress: Callable[[str, int, int], None]) -> dict[str, Any]:
+        from mnemic.capture.copying import SAMPLES, Copying
+
+        if self._store.head(self.namespace) is None:
+            return {"namespace": self.namespace, "entries": 0, "documents": 0, "nodes": 0, "there already": 0}
+        done = Copying(self._ledger, other._ledger, self.clock, progress).run(self.namespace)
+        done["vault"] = self._copied_files(other)
+        documents = self._store.documents(self.namespace, limit=1_000_000)
+        for document in documents[:: max(1, len(documents) // SAMPLES)]:
+            mine, its = (memory.recall(document.title, mode="deep").hits for memory in (self, other))
+            if [(hit.path, round(hit.score, 6)) for hit in mine] != [(hit.path, round(hit.score, 6)) for hit in its]:
+                raise Damaged(f"the copy of {self.namespace!r} answers {document.title!r} otherwise: `mnemic reindex` on both")
+        return done
+
+    def _copied_files(self, other: Memory) -> int:
+        """The vault's files, where the other has none of them yet; how many."""
+        with TemporaryDirectory(prefix="mnemic-copy-") as folder, self.vault.alone():
+            _, travel = self._portable()
+            count = travel.write(Path(folder))
+            if count:
+                _, there = other._portable()
+                with other.vault.alone() as tick:
+                    there.check(Path(folder))
+                    with there.placed(Path(folder)):
+                        pass
+                    other.vault.look(tick)
+        return count
 
     def _portable(self) -> tuple[Portable, Travel]:
         from mnemic.capture.portable import Portable

@@ -153,7 +153,8 @@ class Forgetting:
         self, tx: Transaction, ns: str, rewrites: Sequence[_Rewrite], path: str, reason: str, actor: Actor, now: int
     ) -> Event:
         sessions = {rewrite.document.session for rewrite in rewrites if rewrite.document.session}
-        windows = [window_object(self._store.erasure_key, session) for session in sorted(sessions)]
+        known = self._store.erasure_key_of(ns)
+        windows = [window_object(known, session) for session in sorted(sessions)]
         chunks = self._chunks(tx, ns, rewrites)
         dreams = [RESTATED, *(f"dream:{row['id']}" for row in tx.select("dreams", {}))] if chunks else []
         objects = [*(f"document:{rewrite.document.id}" for rewrite in rewrites), *windows, *dreams]
@@ -167,7 +168,7 @@ class Forgetting:
         self._undream(tx, chunks)
         erased: list[int] = list(before)
         for rewrite in rewrites:
-            macs = [erasure_mac(self._store.erasure_key, body) for _, body in rewrite.gone]
+            macs = [erasure_mac(known, body) for _, body in rewrite.gone]
             if rewrite.after is None:
                 erased += tx.erase_document(rewrite.document.id, macs, now)
                 continue

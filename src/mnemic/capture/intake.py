@@ -146,7 +146,7 @@ class Intake:
 
     def _known(self, ns: str, note: Note, clean: Cleaned, title: str) -> Receipt | None:
         text_digest = digest(clean.text)
-        erased = None if note.allow_erased else self._store.was_erased(ns, self._mac(clean.text))
+        erased = None if note.allow_erased else self._store.was_erased(ns, self._mac(ns, clean.text))
         if erased is not None:
             why = f"this text was erased on {iso(erased)}; it comes back only with --allow-erased"
             return Receipt("rejected", redacted=clean.redacted, reason=why, op_id=note.op_id)
@@ -234,7 +234,7 @@ class Intake:
         context, title = self._line(context), self._line(title)[:TITLE_LIMIT]
         receipts: list[Receipt] = []
         sessions, stored = set[str](), 0
-        for name, group in _sessions(checked, encodable(session) if session else self._session_name(checked)):
+        for name, group in _sessions(checked, encodable(session) if session else self._session_name(ns, checked)):
             sessions.add(name)
             spoken = [turn for turn in group if turn.role not in SKIPPED]
             if len(spoken) < len(group):
@@ -293,7 +293,7 @@ class Intake:
         if not said.kept:
             return None, said.nothing(), 0
         # Asked under the write lock: an erasure may be going on in another process.
-        fresh = [(turn, text) for turn, text in said.kept if self._store.was_erased(ns, self._mac(text)) is None]
+        fresh = [(turn, text) for turn, text in said.kept if self._store.was_erased(ns, self._mac(ns, text)) is None]
         if not fresh:
             why = "this text was erased and must not come back"
             return None, Receipt("rejected", redacted=said.redacted, reason=why), 0
@@ -455,13 +455,13 @@ class Intake:
         """A name or title: one line, without secrets and frames."""
         return " ".join(self._clean(text).text.split())
 
-    def _session_name(self, turns: Sequence[Turn]) -> str:
+    def _session_name(self, ns: str, turns: Sequence[Turn]) -> str:
         """A name that is the same when the same conversation comes again; its words cannot be guessed from it."""
         first = next((turn for turn in turns if turn.role not in SKIPPED), None)
-        return f"conversation-{self._mac(encodable(first.content))[:12]}" if first else "conversation"
+        return f"conversation-{self._mac(ns, encodable(first.content))[:12]}" if first else "conversation"
 
-    def _mac(self, text: str) -> str:
-        return erasure_mac(self._store.erasure_key, text)
+    def _mac(self, ns: str, text: str) -> str:
+        return erasure_mac(self._store.erasure_key_of(ns), text)
 
     def _now(self) -> int:
         return to_ms(self._clock.now())

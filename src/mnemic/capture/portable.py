@@ -98,7 +98,7 @@ class Portable:
         manifest = {
             "format": FORMAT, "version": VERSION, "namespace": ns, "head": None if head is None else asdict(head),
             "counts": counts, "files": _digests(folder), "sequences": self._store.sequences(ns),
-            "erasure_key": self._store.erasure_key.hex(), "erased": self._store.erased(ns),
+            "erasure_key": self._store.erasure_key_of(ns).hex(), "erased": self._store.erased(ns),
         }  # fmt: skip
         (folder / MANIFEST).write_text(json.dumps(manifest, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         return manifest

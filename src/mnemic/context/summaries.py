@@ -189,7 +189,7 @@ class Pyramid:
         return final, rows
 
     def _draft(self, session: str, changes: Iterable[Change], messages: int, merged: int) -> Draft:
-        target = window_object(self._store.erasure_key, session)
+        target = window_object(self._store.erasure_key_of(self._ns), session)
         note = {"session": session, "messages": messages, "merged": merged}
         return Draft("summarise", target, "system", "agent", changes=tuple(changes), note=note)
 
@@ -200,7 +200,7 @@ class Pyramid:
 
     def replace(self, summary: Summary, text: str) -> None:
         """Put the agent's text in the place of the rules'. Raises Conflict where the summary is not what it was."""
-        target = window_object(self._store.erasure_key, summary.session)
+        target = window_object(self._store.erasure_key_of(self._ns), summary.session)
         with self._store.write(self._ns) as tx:
             if tx.row("summaries", (summary.id,)) != asdict(summary):
                 raise Conflict(f"summary {summary.id} was merged or answered meanwhile: take the next order")

@@ -151,7 +151,7 @@ class ContextWindow:
         self._store, self._pyramid, self._ns = store, pyramid, namespace
         self._keep, self._judge, self._awaits, self._redact = keep, judge, awaits, redact
         self._beside = beside
-        self._key = store.erasure_key
+        self._key = store.erasure_key_of(namespace)
         self._read: list[_Known] = []
         self._last: Prepared | None = None
         self._frames: dict[str, Entry] = {}

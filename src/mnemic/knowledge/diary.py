@@ -93,7 +93,7 @@ class Diary(Facet):
         request = ["diary", {**asdict(draft), "at": at, "recorded_at": 0}]
 
         def do(act: Act) -> dict[str, Any]:
-            mac = erasure_mac(self._store.erasure_key, draft.content)
+            mac = erasure_mac(self._store.erasure_key_of(self._ns), draft.content)
             if self._store.was_erased(self._ns, mac) is not None:
                 why = "this text was erased and must not come back"
                 return {"status": "rejected", "id": None, "seq": None, "redacted": clean.redacted, "reason": why,

@@ -57,7 +57,8 @@ class Erasure(Facet):
             drops = [Change(name, key, row, None) for (name, key), row in gone.items()]
             blanks = [Change(name, key, row, {**row, REMARKS[name]: MARK}) for (name, key), row in remarks.items()]
             act.tx.apply([*drops, *blanks])
-            macs = [erasure_mac(self._store.erasure_key, row["content"]) for (name, _), row in gone.items() if name == "diary"]
+            known = self._store.erasure_key_of(self._ns)
+            macs = [erasure_mac(known, row["content"]) for (name, _), row in gone.items() if name == "diary"]
             act.tx.erase_texts([], macs, act.now)
             act.tx.erase_entries([event.seq for event in events])
             seq = self._stated(act, events, own, f"{OBJECTS[table]}:{number}", reason)

@@ -67,15 +67,19 @@ class Ledger:
         tx.append(event)
         return event
 
-    def adopt(self, tx: Transaction, namespace: str, events: Iterable[Event]) -> Event | None:
+    def adopt(
+        self, tx: Transaction, namespace: str, events: Iterable[Event], *, after: Head | None = None, whole: bool = True
+    ) -> Event | None:
         """Append the entries of another home's ledger as they are, and make the rows what they say; returns the last.
 
-        For a namespace without entries. Raises Damaged where the entries do not prove themselves.
+        For a namespace that ends with `after`, or has no entries. `whole`: nothing follows, so what was erased must be told.
+        Raises Damaged where the entries do not prove themselves.
         """
         last: Event | None = None
         gone, erased = set[int](), set[int]()
         for event in events:
-            expected, previous = (last.seq + 1, last.hash) if last else (1, GENESIS)
+            before = last or after
+            expected, previous = (before.seq + 1, before.hash) if before else (1, GENESIS)
             if problem := _leaf_problem(namespace, event, expected, previous, {expected}):
                 raise Damaged(f"{problem}: nothing was taken in")
             if event.payload is None:
@@ -90,7 +94,7 @@ class Ledger:
                         tx.apply([replace(change, before=current)])
             tx.append(event)
             last = event
-        if gone - erased:
+        if whole and gone - erased:
             raise Damaged(f"the content of entry {min(gone - erased)} is gone, and no erasure says so: nothing was taken in")
         return last
 

@@ -293,8 +293,9 @@ class Store(Protocol):
     @property
     def store_id(self) -> str: ...
 
-    @property
-    def erasure_key(self) -> bytes: ...
+    def erasure_key_of(self, ns: str) -> bytes:
+        """By which the erased texts of a namespace are known: the home's key, or that of the home it was copied from."""
+        ...
 
     @property
     def tokenizer(self) -> str:
@@ -350,8 +351,8 @@ class Store(Protocol):
         """The keyed digests of what was erased, in order, with when that was."""
         ...
 
-    def take_erasure_key(self, key: bytes) -> None:
-        """Know erased texts by the key of another home. Only for one that holds nothing yet."""
+    def take_erasure_key(self, key: bytes, ns: str | None = None) -> None:
+        """Know erased texts by the key of another home: those of a namespace that holds nothing yet, or of such a home."""
         ...
 
     def rebuild_fulltext(self) -> int:
@@ -420,6 +421,10 @@ class Store(Protocol):
     def was_erased(self, ns: str, mac: str) -> int | None: ...
 
     def operation(self, ns: str, op_id: str) -> tuple[str, str] | None: ...
+
+    def operations(self, ns: str, *, after: str = "", limit: int = 1000) -> list[tuple[str, str, str, int | None]]:
+        """Operations already done, in the order of their ids after one: id, request, receipt, document."""
+        ...
 
     def forgotten(self, ns: str) -> dict[str, int]: ...
 

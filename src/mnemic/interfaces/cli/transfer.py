@@ -31,6 +31,7 @@ def register(app: typer.Typer) -> None:
     """Add the verbs to the command line."""
     app.command("import")(import_)
     app.command()(export)
+    app.command()(copy)
 
 
 def import_(
@@ -76,6 +77,42 @@ def export(
             emit(memory.export(Path(folder).expanduser()), as_json, render.record)
         else:
             emit(memory.export_training(file), as_json, _training)
+
+
+def copy(
+    source: Annotated[str, typer.Argument(metavar="FROM", help="A home: its folder, or the URL of its database.")],
+    target: Annotated[str, typer.Argument(metavar="TO", help="Another.")],
+    as_json: Json = False,
+) -> None:
+    """Copy a namespace (--namespace), or all, to another home, and compare: counts, ledger, answers. Cut short, it goes on."""
+    from mnemic.interfaces.cli.common import TARGET
+    from mnemic.memory import Memory
+
+    with _steps() as progress:
+        done = Memory.copy(source, target, namespace=TARGET.namespace, progress=progress)
+    emit(done, as_json, _show_copied)
+
+
+def _show_copied(done: dict[str, Any]) -> None:
+    for row in done["namespaces"]:
+        counts = ", ".join(render.count(row[name], name.removesuffix("s")) for name in ("documents", "nodes"))
+        entries = f"{row['entries']:,} entries" + (f" ({row['there already']:,} were there)" if row["there already"] else "")
+        render.line((f"{row['namespace']}", "bold"), (f"  {entries}, {counts}: the same on both sides", "green"))
+    render.line((f"copied to {done['to']}", "dim"))
+
+
+@contextmanager
+def _steps() -> Iterator[Callable[[str, int, int], None]]:
+    """A progress bar on stderr, where that is a terminal, for work of several kinds."""
+    if not sys.stderr.isatty():
+        yield lambda what, done, whole: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("copying", total=None)
+        yield lambda what, done, whole: bar.update(task, description=what, completed=done, total=whole)
 
 
 def _training(made: dict[str, Any]) -> None:

@@ -205,7 +205,7 @@ class Database:
             except PoolClosed:
                 raise StoreError(f"{self.name} was closed: open it again") from None
             try:
-                return connection, connection.execute(first)
+                return connection, connection.execute(first, prepare=False)
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 dead, retried = lost(connection), isinstance(error, psycopg.errors.DeadlockDetected)
                 self._give_back(pool, connection)
@@ -218,7 +218,7 @@ class Database:
     def _give_back(self, pool: ConnectionPool, connection: psycopg.Connection[Any]) -> None:
         if not connection.closed and connection.info.transaction_status != pq.TransactionStatus.IDLE:
             with suppress(psycopg.Error):
-                connection.execute("ROLLBACK")
+                connection.execute("ROLLBACK", prepare=False)
         pool.putconn(connection)
 
     def preamble(self, space: int) -> str:
@@ -259,7 +259,7 @@ class Database:
         connection, now.connection, now.space = now.connection, None, 0
         if connection is not None:
             with suppress(psycopg.Error):
-                connection.execute("COMMIT")
+                connection.execute("COMMIT", prepare=False)
             self._give_back(self.pool(), connection)
 
     def rows(self, space: int, query: str, params: Params = ()) -> Rows:
@@ -331,7 +331,7 @@ class Database:
     def _commit(self, write: Write) -> None:
         connection = write.connection
         try:
-            done = connection.execute("COMMIT").statusmessage
+            done = connection.execute("COMMIT", prepare=False).statusmessage
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             gone = lost(connection)
             self._give_back(self.pool(), connection)
@@ -377,7 +377,7 @@ class Database:
             connection, _ = self._begin(f"BEGIN ISOLATION LEVEL READ COMMITTED; {self.preamble(0)}")
             try:
                 yield connection
-                connection.execute("COMMIT")
+                connection.execute("COMMIT", prepare=False)
             finally:
                 self._give_back(self.pool(), connection)
 

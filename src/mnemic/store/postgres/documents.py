@@ -129,6 +129,12 @@ class Documents(Shelves):
         found = self._row(space, "SELECT request, receipt FROM operations WHERE ns=%s AND id=%s", (space, op_id))
         return None if found is None else (str(found[0]), str(found[1]))
 
+    def operations(self, ns: str, *, after: str = "", limit: int = 1000) -> list[tuple[str, str, str, int | None]]:
+        """Operations already done, in the order of their ids after one: id, request, receipt, document."""
+        space = self.space(ns)
+        query = "SELECT id, request, receipt, document FROM operations WHERE ns=%s AND id>%s ORDER BY id LIMIT %s"
+        return [(name, asked, told, number) for name, asked, told, number in self._rows(space, query, (space, after, limit))]
+
     def forgotten(self, ns: str) -> dict[str, int]:
         """Every path that was forgotten, with the moment; what lies below one is hidden too."""
         space = self.space(ns)

@@ -169,6 +169,11 @@ class Documents(Shelves):
         found = self.hot.row("SELECT request, receipt FROM operations WHERE ns=? AND id=?", (self.space(ns), op_id))
         return None if found is None else (str(found[0]), str(found[1]))
 
+    def operations(self, ns: str, *, after: str = "", limit: int = 1000) -> list[tuple[str, str, str, int | None]]:
+        """Operations already done, in the order of their ids after one: id, request, receipt, document."""
+        sql = "SELECT id, request, receipt, document FROM operations WHERE ns=? AND id>? ORDER BY id LIMIT ?"
+        return [(name, asked, told, number) for name, asked, told, number in self.hot.rows(sql, (self.space(ns), after, limit))]
+
     def forgotten(self, ns: str) -> dict[str, int]:
         """Every path that was forgotten, with the moment; what lies below one is hidden too."""
         sql = "SELECT path, forgotten_at FROM visibility WHERE ns=? AND forgotten_at IS NOT NULL"

@@ -411,8 +411,16 @@ class SqliteStore(Nodes, Events, Vectors, VaultFiles):
         """The keyed digests of what was erased."""
         return list(self.hot.rows("SELECT mac, at FROM erased WHERE ns=? ORDER BY at, mac", (self.space(ns),)))
 
-    def take_erasure_key(self, key: bytes) -> None:
-        """Know erased texts by the key of another home."""
+    def erasure_key_of(self, ns: str) -> bytes:
+        """By which the erased texts of a namespace are known."""
+        own = self.meta(f"erasure_key:{ns}")
+        return bytes.fromhex(own) if own else self.erasure_key
+
+    def take_erasure_key(self, key: bytes, ns: str | None = None) -> None:
+        """Know erased texts, or those of a namespace, by the key of another home."""
+        if ns is not None:
+            self.set_meta(f"erasure_key:{ns}", key.hex())
+            return
         self.set_meta("erasure_key", key.hex())
         self.erasure_key = key
 
