@@ -216,7 +216,7 @@ def at_size(stored: Floats, passages: Floats, questions: Floats, count: int) -> 
     ways: dict[str, Callable[[Floats, int], NDArray[np.intp]]] = {
         "signs": lambda query, k: by_signs(plain[:words], query, zero, k),
         "signs after the mean": lambda query, k: by_signs(codes[:words], query, coder, k),
-        "two bits after the mean": lambda query, k: nearest([codes], query, coder, k),
+        "two bits after the mean": lambda query, k: nearest(codes, query, coder, k),
     }
     recall = {
         way: {kind: kept(moved, queries, coder, candidates) for kind, queries in asked.items()}
@@ -280,7 +280,7 @@ def kept(
 def kept_raw(stored: Floats, codes: Codes, queries: Floats, coder: Coder) -> float:
     """The share kept when the exact order is that of plain cosines, at 20 candidates a result."""
     shares = [
-        np.isin(scan(stored, query, TOP), nearest([codes], query, coder, 20 * TOP)).mean() for query in queries
+        np.isin(scan(stored, query, TOP), nearest(codes, query, coder, 20 * TOP)).mean() for query in queries
     ]
     return round(float(np.mean(shares)), 4)
 
@@ -298,7 +298,7 @@ def stale(passages: Floats, sources: NDArray[np.str_], questions: Floats, count:
         old = Coder.fit(sample)
         codes = old.encode(passages)
         share = {
-            kind: kept(moved, queries, fresh, lambda query, k, c=codes, o=old: nearest([c], query, o, k))["20"]  # type: ignore[misc]
+            kind: kept(moved, queries, fresh, lambda query, k, c=codes, o=old: nearest(c, query, o, k))["20"]  # type: ignore[misc]
             for kind, queries in kinds(passages, questions, count).items()
         }
         out.append({"fitted_on": name, "drift": round(drift(old.mean, fresh.mean), 3), "recall": share})

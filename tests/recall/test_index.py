@@ -160,7 +160,7 @@ def test_a_narrow_scope_is_searched_by_itself(home: Home) -> None:
 
 def test_cosines_are_nan_where_there_is_no_vector(home: Home) -> None:
     (one,) = add(home, cone(1, 1))
-    assert np.isnan(opened(home).cosines(cone(1, 1)[0], [one, one + 99])).tolist() == [False, True]
+    assert np.isnan(opened(home).cosines(cone(1, 1)[0], np.array([one, one + 99]))).tolist() == [False, True]
 
 
 def test_what_is_left_out_takes_no_place_among_the_nearest_with_codes_and_without(home: Home) -> None:
@@ -191,12 +191,13 @@ def test_estimates_are_of_the_code_or_of_the_vector_that_is_held_and_none_where_
     row = home.store.embedder(IDENTITY, DIM)
     assert seal(home.store, "default", row) == 4
     index = opened(home)
-    asked = [ids[3], ids[520], 10**9, ids[599], ids[40]]
+    asked = np.array([ids[3], ids[520], 10**9, ids[599], ids[40]])
     cosines, estimates = index.cosines(vectors[40], asked), index.estimates(vectors[40], asked)
     assert np.isnan(estimates).tolist() == np.isnan(cosines).tolist() == [False, False, True, False, False]
     held = [1, 3]  # after the last full run, so as they are
     np.testing.assert_allclose(estimates[held], cosines[held], rtol=1e-5)
-    every = index.cosines(vectors[40], ids[:512]) - index.estimates(vectors[40], ids[:512])
+    coded = np.array(ids[:512])
+    every = index.cosines(vectors[40], coded) - index.estimates(vectors[40], coded)
     assert 0 < np.abs(every).mean() < 0.08
 
 

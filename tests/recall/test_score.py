@@ -181,7 +181,7 @@ def test_corrected_cosines_give_what_they_would_have_given_from_the_start() -> N
     more = {"cos": array(0.2, np.nan, 0.5), "weight": array(1.0, 0.9, 0.78)}
     guessed = pool([[1.0], [0.0], [2.0]], places(0, 0, 1), places(0, 1, 0), **more)
     known = replace(guessed, cos=array(0.2, 0.1, 0.4))
-    total, parts = corrected(*structure(guessed, CORPUS), guessed, [2, 1], known.cos[[2, 1]])
+    total, parts = corrected(*structure(guessed, CORPUS), guessed, places(2, 1), known.cos[[2, 1]])
     expected, wanted = structure(known, CORPUS)
     np.testing.assert_allclose(total, expected)
     np.testing.assert_allclose(parts["vector"], wanted["vector"])

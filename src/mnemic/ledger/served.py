@@ -19,10 +19,20 @@ from mnemic.store import Store
 NEXT = "run `mnemic ledger verify`, then restore a backup with `mnemic restore FILE`"
 
 
+def recorded(store: Store, ns: str, texts: Mapping[int, Mapping[int, str]]) -> dict[int, str]:
+    """Of texts by document and id those, by id, that are what was recorded."""
+    known = store.text_digests(ns, texts)
+    return {
+        text_id: body
+        for document, bodies in texts.items()
+        for text_id, body in bodies.items()
+        if known.get(document, {}).get(text_id) == digest(body)
+    }
+
+
 def intact(store: Store, ns: str, document: int, bodies: Mapping[int, str]) -> bool:
     """Whether these texts of a document, by their ids, are what was recorded."""
-    known = store.text_digests(ns, document)
-    return all(known.get(text_id) == digest(body) for text_id, body in bodies.items())
+    return len(recorded(store, ns, {document: bodies})) == len(bodies)
 
 
 def images(

@@ -7,6 +7,7 @@ full. The mean that codes are taken against moves as memory grows; when it has d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -116,6 +117,6 @@ def block_of(rows: list[tuple[int, int, bytes]], coder: Coder, dim: int) -> Code
     return CodeBlock(rows[0][0], rows[-1][0], nodes.tobytes(), codes.astype("<u8").tobytes())
 
 
-def matrix(vectors: list[bytes], dim: int) -> NDArray[np.float32]:
+def matrix(vectors: Sequence[bytes], dim: int) -> NDArray[np.float32]:
     """Stored vectors as rows, shape (n, dim)."""
     return np.frombuffer(b"".join(vectors), dtype=np.float16).reshape(-1, dim).astype(np.float32)

@@ -15,7 +15,6 @@ gives the dot product of the signs and the rounded query.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +46,9 @@ ROUNDED = 0.939
 REFINE = 8
 """Of so many times the candidates the code is compared with the unrounded query."""
 
+RUN = 8_192
+"""Columns that are scanned at a time: what comes in between stays in a core's cache."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Coder:
@@ -74,42 +76,22 @@ def scan(vectors: NDArray[np.float32], query: NDArray[np.float32], k: int) -> ND
     return _best(vectors @ query, k)
 
 
-def nearest(blocks: Sequence[Codes], query: NDArray[np.float32], coder: Coder, k: int) -> NDArray[np.intp]:
-    """About the k nearest columns to `query` (dim,) by centred cosine, best first, counted through all blocks.
+def nearest(codes: Codes, query: NDArray[np.float32], coder: Coder, k: int) -> NDArray[np.intp]:
+    """About the k nearest columns to `query` (dim,) by centred cosine, best first.
 
     Ask for as many as `candidates` says and compare those by their full vectors.
     """
-    if not blocks:
-        return np.empty(0, np.intp)
     point = centred(query, coder.mean)
-    digits = _digits(point[None])
-    rough = _least(np.concatenate([_distances(block, digits) for block in blocks]), REFINE * k)
-    return rough[_best(_closeness(_columns(blocks, rough), point), k)]
+    rough = _least(_distances(codes, _digits(point[None])), REFINE * k)
+    return rough[_best(_closeness(codes[:, rough], point), k)]
 
 
-def estimate(
-    blocks: Sequence[Codes], places: NDArray[np.intp], query: NDArray[np.float32], coder: Coder
-) -> NDArray[np.float32]:
-    """About the centred cosines of the query with some columns, counted through all blocks.
+def estimate(codes: Codes, query: NDArray[np.float32], coder: Coder) -> NDArray[np.float32]:
+    """About the centred cosines of the query with codes.
 
     Off by .02, and by more than .05 once in a hundred times, for 384 dimensions (docs/codes.md).
     """
-    if not len(places):
-        return np.empty(0, np.float32)
-    return _closeness(_columns(blocks, places), centred(query, coder.mean)) / np.float32(ROUNDED)
-
-
-def _columns(blocks: Sequence[Codes], places: NDArray[np.intp]) -> Codes:
-    """Some columns of all blocks, in the order asked for."""
-    found = np.empty((len(blocks[0]), len(places)), np.uint64)
-    order = np.argsort(places, kind="stable")
-    ends = np.cumsum([block.shape[1] for block in blocks])
-    start = 0
-    for block, end, reach in zip(blocks, ends, np.searchsorted(places[order], ends), strict=True):
-        here = order[start:reach]
-        found[:, here] = block[:, places[here] - (end - block.shape[1])]
-        start = reach
-    return found
+    return _closeness(codes, centred(query, coder.mean)) / np.float32(ROUNDED)
 
 
 def candidates(n: int) -> int:
@@ -144,11 +126,16 @@ def _distances(codes: Codes, query: Codes) -> NDArray[np.uint16]:
 
     The low digits of the columns are left to the comparison of the best: half the memory is read for it.
     """
-    words = len(codes) // 2
-    signs, total = codes[:words], np.zeros(codes.shape[1], np.uint16)
-    for asked, weight in ((query[:words], 1), (query[words:], 0)):
-        total += np.add.reduce(np.bitwise_count(signs ^ asked), axis=0, dtype=np.uint16) << weight
-    return total
+    words, found = len(codes) // 2, np.empty(codes.shape[1], np.uint16)
+    turn = query[:words] ^ query[words:]
+    for start in range(0, len(found), RUN):
+        differing = codes[:words, start : start + RUN] ^ query[:words]
+        counts = np.bitwise_count(differing)
+        counts += counts
+        differing ^= turn
+        counts += np.bitwise_count(differing)  # at most 3 * 64, so a byte holds it
+        np.add.reduce(counts, axis=0, dtype=np.uint16, out=found[start : start + RUN])
+    return found
 
 
 def _closeness(codes: Codes, point: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -159,10 +146,10 @@ def _closeness(codes: Codes, point: NDArray[np.float32]) -> NDArray[np.float32]:
     words = len(codes) // 2
     parts = np.zeros(words * 64, np.float32)
     parts[: len(point)] = point
-    table = _BITS @ parts.reshape(-1, 8).T
-    place = np.arange(table.shape[1])
-    high, low = (np.ascontiguousarray(half.T, "<u8").view(np.uint8) for half in (codes[:words], codes[words:]))
-    dots = 4 * table[high, place].sum(axis=1) + 2 * table[low, place].sum(axis=1) - 3 * point.sum()
+    table = (parts.reshape(-1, 8) @ _BITS.T).ravel()
+    both = np.concatenate([4 * table, 2 * table])
+    numbers = np.ascontiguousarray(codes.T, "<u8").view(np.uint8) + np.arange(0, len(both), 256)
+    dots = both.take(numbers).sum(axis=1) - 3 * point.sum()
     ones = np.bitwise_count(codes[:words] ^ codes[words:]).sum(axis=0, dtype=np.uint32)  # levels of 1; the others are 3
     return np.asarray(dots / np.sqrt(9.0 * len(point) - 8.0 * ones), np.float32)
 

@@ -10,8 +10,6 @@ import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
-from operator import attrgetter, itemgetter
 from random import Random
 
 import numpy as np
@@ -21,17 +19,19 @@ from mnemic.clock import Clock, to_ms
 from mnemic.embed import Embedder, Reranker
 from mnemic.embed.base import clean
 from mnemic.errors import BadInput, ModelError, StoreError
-from mnemic.ledger.served import NEXT, intact
+from mnemic.ledger.served import NEXT, recorded
 from mnemic.lifecycle.curve import DAY_MS, MODES, oldest_days
 from mnemic.lifecycle.usage import hidden_by, stand
 from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
 from mnemic.models.document import SHELVES
-from mnemic.recall.index import FEW, VectorIndex
+from mnemic.recall.index import FEW, Floats, VectorIndex
 from mnemic.recall.rerank import SECONDS, Timed
-from mnemic.recall.score import SCORINGS, SHELF_WEIGHT, Array, Corpus, Pool, corrected, seed, structure
-from mnemic.recall.words import NONE, POSTINGS, Lists, frequencies, matching, rarest
+from mnemic.recall.rows import Rows, Seen, noted
+from mnemic.recall.score import SCORINGS, SHELF_WEIGHT, Array, Corpus, Places, Pool, corrected, seed, structure
+from mnemic.recall.units import Units, units
+from mnemic.recall.words import NONE, POSTINGS, Lists, matching, rarest
 from mnemic.settings import DecaySettings
-from mnemic.store import Found, Ids, Said, Store
+from mnemic.store import Found, Ids, Store
 from mnemic.text.query import Query, read
 from mnemic.text.tokens import is_prefix, terms
 
@@ -64,36 +64,6 @@ UNFIT = "nothing of what was found could be shown: ask for more nodes or charact
 
 
 @dataclass(slots=True)
-class Unit:
-    """What is scored and returned once: a message with its parts, or a node of a note.
-
-    Scoring needs little of it; the rest is read when it comes near the answer. Tuples, and few of them: a question
-    makes some five hundred units, and with every few thousand objects more the collector walks the whole process.
-    """
-
-    key: tuple[str, int]
-    ids: tuple[int, ...]
-    """The nodes it is scored by: the parts of a message where it has any."""
-    every: tuple[int, ...]
-    """All its nodes."""
-    terms: bytes
-    size: int
-    speaker: str
-    by_user: bool
-    created_at: int
-    shelf: str
-    nodes: tuple[Found, ...] = ()
-    shown: Found | None = None
-    """The node that stands for it, of those the scope allows; `None` while unread or where none is allowed."""
-
-    @property
-    def best(self) -> Found:
-        """The node that stands for a unit that was chosen."""
-        assert self.shown is not None
-        return self.shown
-
-
-@dataclass(slots=True)
 class _Run:
     """One query on its way through the stages."""
 
@@ -108,10 +78,12 @@ class _Run:
     lexicons: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     """Nodes, terms and nodes removed, by shelf that holds any."""
     vectors: dict[str, VectorIndex] = field(default_factory=dict)
+    seen: dict[str, Seen] = field(default_factory=dict)
+    """By shelf that holds any, its nodes as far as they were read."""
     vector_rank: dict[int, int] = field(default_factory=dict)
     lexical_rank: dict[int, int] = field(default_factory=dict)
     phrases: set[int] = field(default_factory=set)
-    prefixed: dict[str, set[int]] = field(default_factory=dict)
+    prefixed: dict[str, Ids] = field(default_factory=dict)
     """By prefix term, the nodes that hold a term which begins so."""
     df: dict[str, int] = field(default_factory=dict)
     forgotten: dict[str, int] = field(default_factory=dict)
@@ -119,6 +91,10 @@ class _Run:
     """By shelf, the only nodes that may answer, where the scope is narrow."""
     without: dict[str, Ids] = field(default_factory=dict)
     """By shelf, nodes that were forgotten."""
+    nodes: dict[int, list[Found]] = field(default_factory=dict)
+    """By unit that came near the answer, its nodes as they follow one another."""
+    shown: dict[int, Found] = field(default_factory=dict)
+    """By such a unit, the node that stands for it, of those that the scope allows; none where it allows none."""
     reach: int = 1
     """How many times the candidates are taken."""
     refused: dict[str, str] = field(default_factory=dict)
@@ -132,7 +108,7 @@ class _Run:
         """The same question, as far as it was read, to other tiers."""
         return _Run(
             self.ns, self.query, self.scope, self.scoring, self.now, degraded=list(self.degraded), timings=dict(self.timings),
-            vector=self.vector, lexicons=self.lexicons, vectors=self.vectors, tiers=tiers, buried=self.buried,
+            vector=self.vector, lexicons=self.lexicons, vectors=self.vectors, seen=self.seen, tiers=tiers, buried=self.buried,
         )  # fmt: skip
 
 
@@ -150,6 +126,7 @@ class Recall:
         self._reranker = Timed(reranker, rerank_seconds) if reranker else None
         self._indexes: dict[tuple[str, str], VectorIndex] = {}
         self._lists: dict[tuple[str, str], Lists] = {}
+        self._seen: dict[tuple[str, str], Seen] = {}
         self._listed: dict[tuple[str, str, frozenset[str]], tuple[object, Ids]] = {}
         """By namespace, shelf and tiers: the nodes in use, and as of when."""
         self._hidden_ids: dict[tuple[str, str], tuple[list[str], Ids]] = {}
@@ -192,6 +169,7 @@ class Recall:
             with self._store.reading():
                 # After it began: what it places on a shelf was counted there before.
                 run.lexicons = self._lexicons(ns)
+                run.seen = {shelf: self._seen_of(run, shelf) for shelf in run.lexicons}
                 run.vectors = {shelf: index for shelf, index in indexes.items() if shelf in run.lexicons}
                 for index in run.vectors.values():
                     index.refresh()
@@ -217,26 +195,26 @@ class Recall:
 
     def _asked(self, run: _Run, question: str, budget: Budget, why_not: Sequence[str]) -> Answer:
         started = time.perf_counter()
-        units = self._units(run, self._candidates(run))
+        pool = self._candidates(run)
         started = _lap(run, "candidates", started)
-        total, parts = self._score(run, units)
-        order = self._opened(run, units, _ordered(total, units), max(RERANKED, 4 * budget.nodes))
+        total, parts = self._score(run, pool)
+        order = self._opened(run, pool, _ordered(total, pool), max(RERANKED, 4 * budget.nodes))
         if not order:
-            return self._answer(run, (), reason=self._nothing(run), why_not=self._why(run, why_not, units, {}, total))
-        order = self._rerank(run, question, units, order)
+            return self._answer(run, (), reason=self._nothing(run), why_not=self._why(run, why_not, pool, {}, total))
+        order = self._rerank(run, question, order)
         started = _lap(run, "score", started)
         good = self._good(run, total, parts, order)
-        chosen, dropped = self._diverse(run, units, good, budget)
-        hits = self._fit(run, units, chosen, total, parts, budget)
+        chosen, dropped = self._diverse(run, good, budget)
+        hits = self._fit(run, chosen, total, parts, budget)
         _lap(run, "select", started)
         fate: dict[int, Fate] = {}
         if why_not:
             fate = self._fates(run, total, parts, good)
             fate |= {place: ("diversity", why) for place, why in dropped.items()}
             shown = {hit.path for hit in hits}
-            fate |= {place: RETURNED for place in chosen if units[place].best.path in shown}
+            fate |= {place: RETURNED for place in chosen if run.shown[place].path in shown}
         reason = None if hits else self._fading(run, UNFIT if good else UNREACHED)
-        why = self._why(run, why_not, units, fate, total)
+        why = self._why(run, why_not, pool, fate, total)
         left = max(0, len(good) - len(dropped) - len(hits))
         return replace(self._answer(run, hits, reason=reason, why_not=why), omitted=left)
 
@@ -256,12 +234,10 @@ class Recall:
 
     # candidates
 
-    def _candidates(self, run: _Run) -> tuple[list[Found], list[Said]]:
+    def _candidates(self, run: _Run) -> Units:
         """What was found by meaning or words, and the messages around what was found in conversations."""
         started = time.perf_counter()
         run.forgotten = self._store.forgotten(run.ns)
-        found: list[Found] = []
-        said: list[Said] = []
         for shelf in run.lexicons:
             run.among[shelf], run.without[shelf] = self._among(run, shelf), self._without(run, shelf)
         # The best of all shelves together, and their neighbours wherever those stand: a move changes no answer but by
@@ -269,17 +245,17 @@ class Recall:
         candidates = self._nearest(run), self._matching(run), self._quoting(run)
         ids = {shelf: sorted({node for each in candidates for node in each.get(shelf, ())}) for shelf in run.lexicons}
         started = _lap(run, "find", started)
-        around: set[tuple[int, int]] = set()
+        notes: dict[str, Rows] = {}
+        around: set[tuple[int, int, int]] = set()
         for shelf in run.lexicons:
-            places = self._store.places(run.ns, ids[shelf], shelf)
-            found += self._store.found(run.ns, [node for node, place in places.items() if place is None], shelf)
-            around |= {
-                (place[0], place[1] + lag) for place in places.values() if place is not None for lag in range(-BEFORE, AFTER + 1)
-            }
-        for shelf in run.lexicons:
-            said += self._store.turns(run.ns, list(around), shelf)
+            table = run.seen[shelf].table(np.array(ids[shelf], dtype=np.int64))
+            spoken = table["seq"] >= 0
+            notes[shelf] = noted(self._store.found(run.ns, table["node"][~spoken].tolist(), shelf))
+            around |= {(talk, seq - BEFORE, seq + AFTER) for talk, seq in table[spoken][["talk", "seq"]].tolist()}
+        nodes = {shelf: self._store.turns(run.ns, sorted(around), shelf) for shelf in run.lexicons}
+        found = units(notes, {shelf: run.seen[shelf].rows(ids) for shelf, ids in nodes.items()})
         _lap(run, "widen", started)
-        return found, said
+        return found
 
     def _share_mean(self, run: _Run) -> None:
         """Cosines of all shelves are centred alike, so that a move changes none."""
@@ -296,17 +272,13 @@ class Recall:
                 run.forgotten = self._store.forgotten(run.ns)
                 pool = self._store.nodes_faded(run.ns, self._since(run, MODES["normal"], min))
                 pool += [(node, shelf) for shelf in SHELVES for node in self._forgotten_nodes(run, shelf).tolist()]
-                units: list[Unit] = []
                 for node, shelf in Random(draw).sample(sorted(set(pool)), len(set(pool))):
                     for item in self._store.found(run.ns, [node], shelf):
                         if item.size and self._allowed(run, item):
-                            units.append(
-                                Unit(("", item.id), (node,), (node,), item.terms, item.size, item.speaker, False,
-                                     item.created_at, shelf, (item,), item)
-                            )  # fmt: skip
-                    if len(units) >= budget.nodes:
+                            run.shown[len(run.shown)] = item
+                    if len(run.shown) >= budget.nodes:
                         break
-                hits = self._fit(run, units, list(range(len(units))), np.zeros(len(units)), {}, budget)
+                hits = self._fit(run, list(run.shown), np.zeros(len(run.shown)), {}, budget)
         except StoreError as error:
             run.degraded.append(f"memory cannot be read: {error}")
             return self._answer(run, (), reason=run.degraded[-1])
@@ -402,6 +374,12 @@ class Recall:
             self._indexes[key] = VectorIndex(self._store, ns, self._embedder.identity, self._embedder.dim, shelf)
         return self._indexes[key]
 
+    def _seen_of(self, run: _Run, shelf: str) -> Seen:
+        known, removed = self._seen.get((run.ns, shelf)), run.lexicons[shelf][2]
+        if known is None or known.removed != removed:
+            known = self._seen[run.ns, shelf] = Seen(self._store, run.ns, shelf, removed)
+        return known
+
     def _lists_of(self, run: _Run, shelf: str) -> Lists:
         known = self._lists.get((run.ns, shelf))
         if known is None or known.lexicon != run.lexicons[shelf]:
@@ -417,10 +395,11 @@ class Recall:
         fitting: list[tuple[float, int, int, str]] = []
         for shelf, each in lists.items():
             among, without = run.among[shelf], run.without[shelf]
-            scores = matching(self._store, run.ns, run.df, run.reach * LEXICAL_K, shelf, among, without, each)
+            seen = run.seen[shelf]
+            scores = matching(self._store, run.ns, run.df, run.reach * LEXICAL_K, shelf, among, without, each, seen)
             fitting += [(-score, -node, node, shelf) for node, score in scores.items()]
         for word in filter(is_prefix, rarest(run.df, POSTINGS)):
-            run.prefixed[word] = {node for each in lists.values() for node in each.holders(word).tolist()}
+            run.prefixed[word] = np.concatenate([each.holders(word) for each in lists.values()])
         return _first(fitting, run.reach * LEXICAL_K, run.lexical_rank)
 
     def _quoting(self, run: _Run) -> dict[str, set[int]]:
@@ -439,40 +418,29 @@ class Recall:
 
     # units
 
-    def _units(self, run: _Run, pool: tuple[list[Found], list[Said]]) -> list[Unit]:
-        found, said = pool
-        units = [_spoken(list(rows)) for _, rows in groupby(said, key=itemgetter(0, 1))]
-        for item in found:
-            if item.size and (item.session is None or item.message is None):
-                key, ids = (f"d {item.document:012d}", item.id), (item.id,)
-                units.append(
-                    Unit(key, ids, ids, item.terms, item.size, item.speaker, item.origin == "user", item.created_at, item.shelf)
-                )
-        units.sort(key=attrgetter("key"))
-        return units
-
-    def _opened(self, run: _Run, units: list[Unit], order: list[int], enough: int) -> list[int]:
+    def _opened(self, run: _Run, pool: Units, order: list[int], enough: int) -> list[int]:
         """The first places in an order whose units the scope allows, read in full."""
         allowed: list[int] = []
         for at in range(0, len(order), enough):
             batch = order[at : at + enough]
-            self._read(run, [units[place] for place in batch])
-            allowed += [place for place in batch if units[place].shown is not None]
+            self._read(run, pool, batch)
+            allowed += [place for place in batch if place in run.shown]
             if len(allowed) >= enough:
                 break
         return allowed
 
-    def _read(self, run: _Run, units: list[Unit]) -> None:
+    def _read(self, run: _Run, pool: Units, places: Iterable[int]) -> None:
+        """Read some units in full, those that were not yet."""
+        fresh = {place: pool.nodes(place) for place in places if place not in run.nodes}
         found: dict[int, Found] = {}
-        for name in {unit.shelf for unit in units}:
-            ids = [node for unit in units if unit.shelf == name and not unit.nodes for node in unit.every]
-            found |= {item.id: item for item in self._store.found(run.ns, ids, name)}
-        for unit in units:
-            if not unit.nodes:
-                nodes = [found[node] for node in unit.every if node in found]
-                unit.nodes = tuple(sorted(nodes, key=lambda item: (item.start, -item.end, item.id)))
-                allowed = [node for node in unit.nodes if self._allowed(run, node)]
-                unit.shown = self._best(run, allowed) if allowed else None
+        for shelf in run.lexicons:
+            ids = [node for place, nodes in fresh.items() if SHELVES[pool.shelf[place]] == shelf for node in nodes]
+            found |= {item.id: item for item in self._store.found(run.ns, ids, shelf)}
+        for place, nodes in fresh.items():
+            items = [found[node] for node in nodes if node in found]
+            run.nodes[place] = sorted(items, key=lambda item: (item.start, -item.end, item.id))
+            if allowed := [item for item in run.nodes[place] if self._allowed(run, item)]:
+                run.shown[place] = self._best(run, allowed)
 
     def _best(self, run: _Run, nodes: list[Found]) -> Found:
         """The part of a unit that stands for it: the highest in the candidate lists, the whole where none is."""
@@ -508,95 +476,80 @@ class Recall:
 
     # scores
 
-    def _score(self, run: _Run, units: list[Unit]) -> tuple[Array, dict[str, Array]]:
+    def _score(self, run: _Run, pool: Units) -> tuple[Array, dict[str, Array]]:
         if run.scoring == "seed":
-            return self._seed(run, units)
-        pool, corpus = self._pool(run, units)
+            return self._seed(run, pool)
+        values, corpus = self._values(run, pool)
         weight = 0.0 if self._counting else 2.0
-        total, parts = structure(pool, corpus, cosine=weight)
+        total, parts = structure(values, corpus, cosine=weight)
         if run.vector is None or self._counting:
             return total, parts
-        best = _ordered(total, units)[:SURE]
-        cos = self._cosines(run, [units[place] for place in best])
-        return corrected(total, parts, pool, best, cos, cosine=weight)
+        best = np.array(_ordered(total, pool)[:SURE], dtype=np.int64)
+        cos = self._cosines(run, pool, VectorIndex.cosines, best)
+        return corrected(total, parts, values, best, cos[best], cosine=weight)
 
-    def _pool(self, run: _Run, units: list[Unit]) -> tuple[Pool, Corpus]:
+    def _values(self, run: _Run, pool: Units) -> tuple[Pool, Corpus]:
         words = list(run.query.terms)
         n, size, _ = map(sum, zip(*run.lexicons.values(), strict=True)) if run.lexicons else (0, 0, 0)
-        tf = frequencies([unit.terms for unit in units], words)
+        tf = pool.frequencies(words)
         for column, word in enumerate(words):
             if is_prefix(word):
-                holders = run.prefixed.get(word, set())
-                tf[:, column] = [float(not holders.isdisjoint(unit.ids)) for unit in units]
-        group = _numbered([unit.key[0] for unit in units])
-        place = np.array([unit.key[1] for unit in units], dtype=np.int64)
-        pool = Pool(
+                tf[:, column] = pool.any(np.isin(pool.node, run.prefixed.get(word, NONE)))
+        values = Pool(
             tf=tf,
-            length=np.array([unit.size for unit in units], dtype=float),
-            cos=self._cosines(run, units, exact=False),
-            group=group,
-            place=place,
-            group_size=_group_sizes(units, group, place),
-            speaker=self._speakers(run, units),
-            role=self._roles(run, units),
-            when=_in_time(run.query, units),
-            phrase=np.array([float(any(node in run.phrases for node in unit.ids)) for unit in units]),
-            weight=np.array([SHELF_WEIGHT[unit.shelf] for unit in units]),
+            length=pool.lengths(),
+            cos=self._cosines(run, pool, VectorIndex.estimates),
+            group=pool.group,
+            place=pool.place,
+            group_size=_group_sizes(pool),
+            speaker=_named(run.query, pool.speaker),
+            role=(pool.by_user & _personal(run.query.text)).astype(float),
+            when=_in_time(run.query, pool),
+            phrase=pool.any(np.isin(pool.node, list(run.phrases))),
+            weight=_weights(pool),
         )
-        return pool, Corpus(n, _average(units, n, size), np.array([run.df.get(word, 0) for word in words], dtype=float))
+        return values, Corpus(n, _average(pool, n, size), np.array([run.df.get(word, 0) for word in words], dtype=float))
 
-    def _cosines(self, run: _Run, units: list[Unit], *, exact: bool = True) -> Array:
-        """The best centred cosine of each unit's nodes; NaN without a vector."""
-        cos = np.full(len(units), -np.inf)
-        if run.vector is not None:
-            for shelf in {unit.shelf for unit in units}:
-                here = np.flatnonzero([unit.shelf == shelf for unit in units])
-                owner = np.repeat(here, [len(units[place].every) for place in here])
-                nodes = [node for place in here for node in units[place].every]
-                index = run.vectors[shelf]
-                values = index.cosines(run.vector, nodes) if exact else index.estimates(run.vector, nodes)
-                have = ~np.isnan(values)
-                np.maximum.at(cos, owner[have], values[have])
+    def _cosines(
+        self, run: _Run, pool: Units, compare: Callable[[VectorIndex, Floats, Ids], Floats], among: Places | None = None
+    ) -> Array:
+        """The best centred cosine of each unit's nodes, of all units or some; NaN without a vector."""
+        cos = np.full(len(pool), -np.inf)
+        asked = np.full(len(pool), among is None)
+        if among is not None:
+            asked[among] = True
+        for shelf, index in run.vectors.items():
+            assert run.vector is not None
+            rows = np.flatnonzero((asked & (pool.shelf == SHELVES.index(shelf)))[pool.owner])
+            np.fmax.at(cos, pool.owner[rows], compare(index, run.vector, pool.node[rows]))
         cos[np.isinf(cos)] = np.nan
         return cos
 
-    def _speakers(self, run: _Run, units: list[Unit]) -> Array:
-        asked = set(run.query.terms)
-        named = {name for name in {unit.speaker for unit in units} if name and asked & set(terms(name))}
-        only = named.pop() if len(named) == 1 else None
-        return np.array([float(only is not None and unit.speaker == only) for unit in units])
-
-    def _roles(self, run: _Run, units: list[Unit]) -> Array:
-        text = run.query.text
-        mine = bool(FIRST_PERSON.search(text)) and not SECOND_PERSON.search(text)
-        return np.array([float(mine and unit.by_user) for unit in units])
-
-    def _seed(self, run: _Run, units: list[Unit]) -> tuple[Array, dict[str, Array]]:
-        self._read(run, units)
-        owner = {node: place for place, unit in enumerate(units) for node in unit.every}
-        first = [unit.nodes[0] if unit.nodes else None for unit in units]
+    def _seed(self, run: _Run, pool: Units) -> tuple[Array, dict[str, Array]]:
+        self._read(run, pool, range(len(pool)))
+        owner = dict(zip(pool.node.tolist(), pool.owner.tolist(), strict=True))
+        first = [run.nodes[place][0] if run.nodes[place] else None for place in range(len(pool))]
         parents = [owner.get(item.parent or -1, -1) if item else -1 for item in first]
         edges = [
             (owner[source], owner[target], weight)
             for source, target, weight in self._store.edges(run.ns, sorted(owner), "similar")
             if target in owner
         ]
-        age = np.array([max(0, run.now - unit.created_at) / 86_400_000 for unit in units])
+        age = np.maximum(0, run.now - pool.created_at) / 86_400_000
         importance = np.array([item.importance if item else 0.0 for item in first])
-        ranks = (_least(run.vector_rank, units), _least(run.lexical_rank, units))
-        weight = np.array([SHELF_WEIGHT[unit.shelf] for unit in units])
+        ranks = (_least(run.vector_rank, pool), _least(run.lexical_rank, pool))
         uses = np.array([item.uses if item else 0 for item in first], dtype=float)
         prior = 0.06 * importance + 0.05 * np.exp(-age / 45) + 0.03 * np.minimum(1, np.log1p(uses) / math.log(8))
-        return seed(self._cosines(run, units), ranks, weight, prior, parents, edges)
+        return seed(self._cosines(run, pool, VectorIndex.cosines), ranks, _weights(pool), prior, parents, edges)
 
     # selection
 
-    def _rerank(self, run: _Run, question: str, units: list[Unit], order: list[int]) -> list[int]:
+    def _rerank(self, run: _Run, question: str, order: list[int]) -> list[int]:
         if self._reranker is None:
             return order
         first = order[:RERANKED]
         try:
-            marks = self._reranker.marks(question, [self._text(run, units[place].best) for place in first])
+            marks = self._reranker.marks(question, [self._text(run, run.shown[place]) for place in first])
         except ModelError as error:
             run.degraded.append(f"not reranked: {error}")
             return order
@@ -621,20 +574,20 @@ class Recall:
         above = set(self._good(run, total, parts, every)) if good else set[int]()
         return {place: BELOW for place in every if place not in above}
 
-    def _diverse(self, run: _Run, units: list[Unit], order: list[int], budget: Budget) -> tuple[list[int], dict[int, str]]:
+    def _diverse(self, run: _Run, order: list[int], budget: Budget) -> tuple[list[int], dict[int, str]]:
         """Leave out what says the same as something better, and what lies inside it."""
         chosen: list[int] = []
         dropped: dict[int, str] = {}
         order = order[: 4 * budget.nodes]
-        vectors = self._shown_vectors(run, [units[place].best for place in order])
+        vectors = self._shown_vectors(run, [run.shown[place] for place in order])
         for place in order:
             if len(chosen) >= budget.nodes:
                 break
-            twin = next((other for other in chosen if self._same(run, units[place].best, units[other].best, vectors)), None)
+            twin = next((other for other in chosen if self._same(run, run.shown[place], run.shown[other], vectors)), None)
             if twin is None:
                 chosen.append(place)
             else:
-                dropped[place] = f"it says the same as {units[twin].best.path}"
+                dropped[place] = f"it says the same as {run.shown[twin].path}"
         return chosen, dropped
 
     def _shown_vectors(self, run: _Run, items: list[Found]) -> dict[int, NDArray[np.float32]]:
@@ -644,7 +597,7 @@ class Recall:
             return found
         for shelf in {item.shelf for item in items}:
             ids = [item.id for item in items if item.shelf == shelf]
-            found |= dict(zip(ids, run.vectors[shelf].vectors(ids), strict=True))
+            found |= dict(zip(ids, run.vectors[shelf].vectors(np.array(ids, dtype=np.int64)), strict=True))
         return found
 
     def _same(self, run: _Run, a: Found, b: Found, vectors: dict[int, NDArray[np.float32]]) -> bool:
@@ -657,15 +610,15 @@ class Recall:
         level = max(run.vectors[item.shelf].level for item in (a, b))
         return bool(vectors[a.id] @ vectors[b.id] >= level + (1 - level) * DUPLICATE)
 
-    def _fit(
-        self, run: _Run, units: list[Unit], chosen: list[int], total: Array, parts: dict[str, Array], budget: Budget
-    ) -> list[Hit]:
+    def _fit(self, run: _Run, chosen: list[int], total: Array, parts: dict[str, Array], budget: Budget) -> list[Hit]:
         hits: list[Hit] = []
         room = budget.chars
+        texts = self._served(run, [run.shown[place] for place in chosen])
         for place in chosen:
-            item = units[place].best
-            text = self._served(run, item)
+            item = run.shown[place]
+            text = texts.get(item.id)
             if text is None:
+                run.degraded.append(f"{item.path} is not served: its text is not what was recorded; {NEXT}")
                 continue
             if len(text) > budget.node_chars:
                 text = text[: max(1, budget.node_chars - 1)].rstrip() + "…"
@@ -682,20 +635,26 @@ class Recall:
     def _text(self, run: _Run, item: Found) -> str:
         return _part(item, self._store.text(run.ns, item.text_id, item.shelf) if item.text_id is not None else None)
 
-    def _served(self, run: _Run, item: Found) -> str | None:
-        """The text to show, or None where it is not what was recorded."""
-        bodies = self._store.texts(run.ns, [item.text_id or 0], item.shelf)
-        if bodies and intact(self._store, run.ns, item.document, bodies):
-            return _part(item, bodies[item.text_id or 0])
-        run.degraded.append(f"{item.path} is not served: its text is not what was recorded; {NEXT}")
-        return None
+    def _served(self, run: _Run, items: Sequence[Found]) -> dict[int, str]:
+        """What to show of nodes; nothing of those whose text is not what was recorded."""
+        found: dict[int, str] = {}
+        for shelf in {item.shelf for item in items}:
+            here = [item for item in items if item.shelf == shelf]
+            bodies = self._store.texts(run.ns, sorted({item.text_id or 0 for item in here}), shelf)
+            texts: dict[int, dict[int, str]] = {}
+            for item in here:
+                if item.text_id in bodies:
+                    texts.setdefault(item.document, {})[item.text_id] = bodies[item.text_id]
+            whole = recorded(self._store, run.ns, texts)
+            found |= {item.id: _part(item, whole[item.text_id]) for item in here if item.text_id in whole}
+        return found
 
     # explaining
 
-    def _why(self, run: _Run, paths: Sequence[str], units: list[Unit], fate: dict[int, Fate], total: Array) -> tuple[WhyNot, ...]:
-        return tuple(self._why_one(run, path, units, fate, total) for path in paths)
+    def _why(self, run: _Run, paths: Sequence[str], pool: Units, fate: dict[int, Fate], total: Array) -> tuple[WhyNot, ...]:
+        return tuple(self._why_one(run, path, pool, fate, total) for path in paths)
 
-    def _why_one(self, run: _Run, path: str, units: list[Unit], fate: dict[int, Fate], total: Array) -> WhyNot:
+    def _why_one(self, run: _Run, path: str, pool: Units, fate: dict[int, Fate], total: Array) -> WhyNot:
         path = clean(path)
         node, document = self._store.node(run.ns, path), self._store.document(run.ns, path)
         if node is None and document is None:
@@ -704,8 +663,7 @@ class Recall:
         tree = self._store.nodes(run.ns, document.id, document.shelf) if document else []
         below = {item.id for item in tree if item.path == path or item.path.startswith(path + "/")}
         above = {item.id for item in tree if path.startswith(item.path + "/")}
-        places = [place for place, unit in enumerate(units) if below & set(unit.every)]
-        places = places or [place for place, unit in enumerate(units) if above & set(unit.every)]
+        places = pool.holding(below) or pool.holding(above)
         if not places:
             found = self._store.found(run.ns, sorted(below), document.shelf) if document else []
             spoken = [item for item in found if item.size]
@@ -714,10 +672,10 @@ class Recall:
             where = f"first {run.reach * VECTOR_K} by meaning nor the first {run.reach * LEXICAL_K} by words"
             return WhyNot(path, "candidates", f"it is neither among the {where}")
         place = max(places, key=lambda one: (fate.get(one) == RETURNED, float(total[one])))
-        unit, signals = units[place], {"score": float(total[place])}
-        self._read(run, [unit])
-        if unit.shown is None:
-            reasons = [run.refused[item.path] for item in unit.nodes if item.path in run.refused]
+        signals = {"score": float(total[place])}
+        self._read(run, pool, [place])
+        if place not in run.shown:
+            reasons = [run.refused[item.path] for item in run.nodes[place] if item.path in run.refused]
             return WhyNot(path, "scope", reasons[0] if reasons else "only its neighbours matched", signals)
         return WhyNot(path, *fate.get(place, CROWDED), signals)
 
@@ -757,19 +715,6 @@ def _lap(run: _Run, name: str, started: float) -> float:
     return now
 
 
-def _spoken(rows: list[Said]) -> Unit:
-    """A message as a unit; its parts count where it has any, not the whole besides them."""
-    one = rows[0]
-    key, every = (f"s {one.talk}", one.seq), tuple([row.id for row in rows])
-    if len(rows) == 1:
-        return Unit(key, every, every, one.terms, one.size, one.speaker, one.role == "user", one.created_at, one.shelf)
-    parts = [row for row in rows if row.kind != "message"] or rows
-    return Unit(
-        key, tuple([row.id for row in parts]), every, b"".join([row.terms for row in parts]),
-        sum([row.size for row in parts]), one.speaker, one.role == "user", one.created_at, one.shelf,
-    )  # fmt: skip
-
-
 def _origin(item: Found) -> str:
     """Who a node's words come from: the message's speaker, but never higher than the channel it came through."""
     if item.origin != "user" or item.message is None:
@@ -777,35 +722,44 @@ def _origin(item: Found) -> str:
     return ORIGINS.get(item.role, item.origin)
 
 
-def _average(units: list[Unit], nodes: int, size: int) -> float:
+def _average(pool: Units, nodes: int, size: int) -> float:
     """Terms of an average unit: the namespace knows its nodes, the pool into how many a unit is divided."""
-    return size / max(nodes, 1) * sum(len(unit.ids) for unit in units) / max(len(units), 1)
+    return size / max(nodes, 1) * int(pool.scored.sum()) / max(len(pool), 1)
 
 
-def _numbered(names: list[str]) -> NDArray[np.int64]:
-    """Each name's number, equal for equal names."""
-    numbers: dict[str, int] = {}
-    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+def _weights(pool: Units) -> Array:
+    return np.array([SHELF_WEIGHT[shelf] for shelf in SHELVES])[pool.shelf]
 
 
-def _group_sizes(units: list[Unit], group: NDArray[np.int64], place: NDArray[np.int64]) -> Array:
+def _group_sizes(pool: Units) -> Array:
     """Each unit's conversation or document by its highest place seen, relative to the average of the pool's."""
-    if not units:
+    if not len(pool):
         return np.zeros(0)
-    count = int(group.max()) + 1
-    highest, lowest = np.zeros(count), np.full(count, np.inf)
-    np.maximum.at(highest, group, place)
-    np.minimum.at(lowest, group, np.where([unit.key[0].startswith("s ") for unit in units], 1, place))
+    begins = np.flatnonzero(np.diff(pool.group, prepend=-1))
+    highest = np.maximum.reduceat(pool.place, begins)
+    lowest = np.where(pool.spoken[begins], 1, pool.place[begins])
     sizes = highest - lowest + 1
-    relative: Array = (sizes / sizes.mean())[group]
+    relative: Array = (sizes / sizes.mean())[pool.group]
     return relative
 
 
-def _in_time(query: Query, units: list[Unit]) -> Array:
+def _named(query: Query, speakers: NDArray[np.object_]) -> Array:
+    """1 for what was said by the one speaker that is named in the question; 0 where none or several are."""
+    asked = set(query.terms)
+    named = [name for name in set(speakers.tolist()) if name and asked & set(terms(name))]
+    return (speakers == named[0]).astype(float) if len(named) == 1 else np.zeros(len(speakers))
+
+
+def _personal(text: str) -> bool:
+    """Whether a question is about who asks it."""
+    return bool(FIRST_PERSON.search(text)) and not SECOND_PERSON.search(text)
+
+
+def _in_time(query: Query, pool: Units) -> Array:
     since = -math.inf if query.since is None else to_ms(query.since)
     until = math.inf if query.until is None else to_ms(query.until)
     named = query.when is not None
-    return np.array([float(named and since <= unit.created_at < until) for unit in units])
+    return ((since <= pool.created_at) & (pool.created_at < until) & named).astype(float)
 
 
 def _outside(item: Found, scope: Scope) -> str | None:
@@ -827,13 +781,14 @@ def _outside(item: Found, scope: Scope) -> str | None:
     return None
 
 
-def _least(ranks: dict[int, int], units: list[Unit]) -> NDArray[np.int64]:
+def _least(ranks: dict[int, int], pool: Units) -> Places:
     """Each unit's best place in a list, -1 where it is not in it."""
-    places = [min((ranks[node] for node in unit.every if node in ranks), default=-1) for unit in units]
-    return np.array(places, dtype=np.int64)
+    far = len(ranks)
+    places = np.full(len(pool), far)
+    np.minimum.at(places, pool.owner, np.array([ranks.get(node, far) for node in pool.node.tolist()], dtype=np.int64))
+    return np.where(places == far, -1, places)
 
 
-def _ordered(total: Array, units: list[Unit]) -> list[int]:
+def _ordered(total: Array, pool: Units) -> list[int]:
     """Places by score, best first; equal scores by age, then as they stand, so that the order never depends on chance."""
-    age = np.array([-unit.created_at for unit in units], dtype=np.int64)
-    return np.lexsort((age, -np.round(total, 9))).tolist()  # type: ignore[no-any-return]
+    return np.lexsort((-pool.created_at, -np.round(total, 9))).tolist()  # type: ignore[no-any-return]

@@ -13,12 +13,13 @@ and compared as before, so nothing waits for the next code block.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.embed import calibration_of
+from mnemic.recall.arrays import Places, Seats, grown
 from mnemic.recall.codebook import matrix
 from mnemic.recall.codes import Coder, Codes, candidates, estimate, nearest
 from mnemic.recall.words import NONE
@@ -27,8 +28,10 @@ from mnemic.store import Ids, Store
 Floats = NDArray[np.float32]
 FEW = 64
 BATCH = 20_000
-KEPT = 50_000
-"""Full vectors that are kept in memory once they were read: 40 MB at 384 dimensions."""
+BLOCKS = 4
+"""Code blocks that are read at a time: what they come in takes no more memory than 3 MB, at 384 dimensions."""
+KEPT = 20_000
+"""Full vectors that are kept in memory once they were read: 15 MB at 384 dimensions."""
 
 
 class VectorIndex:
@@ -47,10 +50,7 @@ class VectorIndex:
     def _reset(self, coder: Coder | None) -> None:
         self._stamp = self._sealed = 0
         self._coder = coder
-        self._coded: list[Ids] = []
-        self._codes: list[Codes] = []
-        self._columns: tuple[Ids, Ids, NDArray[np.intp]] | None = None
-        """The coded nodes by column, and ascending with the column of each."""
+        self._coded = _Coded(self._dim)
         self._loose = _Rows(self._dim)
         """Vectors without a code: all of them where there is no coder."""
         self._known = _Known(self._dim)
@@ -80,25 +80,25 @@ class VectorIndex:
 
     def _take_codes(self) -> None:
         """Code blocks that are new since the last time; the vectors they stand for are held no longer."""
-        for block in self._store.codes(self._ns, self._embedder, self._sealed, self._shelf):
-            ids = np.frombuffer(block.nodes, dtype="<i8")
-            self._coded.append(ids)
-            self._codes.append(np.frombuffer(block.codes, dtype="<u8").reshape(-1, len(ids)))
-            self._sealed, self._columns = block.last, None
+        while blocks := self._store.codes(self._ns, self._embedder, self._sealed, BLOCKS, self._shelf):
+            self._sealed = blocks[-1].last
+            for block in blocks:
+                ids = np.frombuffer(block.nodes, dtype="<i8")
+                self._coded.extend(ids, np.frombuffer(block.codes, dtype="<u8").reshape(-1, len(ids)))
         self._loose = self._loose.after(self._sealed)
         self._stamp = max(self._stamp, self._sealed)
 
     def _take_vectors(self) -> None:
         while rows := self._store.vectors_since(self._ns, self._embedder, self._stamp, BATCH, self._shelf):
             self._stamp = rows[-1][0]
-            self._loose.extend([stamp for stamp, _, _ in rows], [node for _, node, _ in rows],
-                               matrix([vector for _, _, vector in rows], self._dim))  # fmt: skip
+            stamps, ids, vectors = zip(*rows, strict=True)
+            self._loose.extend(np.array(stamps), np.array(ids), matrix(vectors, self._dim))
 
     @property
     def sums(self) -> tuple[int, NDArray[np.float64]]:
         """How many vectors there are, and their sum: that of those with a code by the mean they were coded with."""
         with self._guard:
-            coded = sum(map(len, self._coded))
+            coded = len(self._coded)
             return coded + len(self._loose), self._loose.sum + (coded * self._coder.mean if self._coder else 0)
 
     def share(self, mean: Floats | None) -> None:
@@ -122,7 +122,7 @@ class VectorIndex:
         few = self._coder is None and self._common is None and len(self._loose) < FEW
         return self._known_level if few else 0.0
 
-    def cosines(self, query: Floats, ids: Sequence[int]) -> Floats:
+    def cosines(self, query: Floats, ids: Ids) -> Floats:
         """Centred cosines of the query with some nodes; NaN where a node has no vector."""
         with self._guard:
             rows, have = self._rows(ids)
@@ -131,30 +131,21 @@ class VectorIndex:
                 found[have] = self._compare(query, rows)
             return found
 
-    def estimates(self, query: Floats, ids: Sequence[int]) -> Floats:
+    def estimates(self, query: Floats, ids: Ids) -> Floats:
         """As `cosines`, but without reading from the store: of nodes that have a code, what the code tells."""
         with self._guard:
-            found, wanted = np.full(len(ids), np.nan, dtype=np.float32), np.array(ids, dtype=np.int64)
+            found = np.full(len(ids), np.nan, dtype=np.float32)
             places = self._loose.places(ids)
             held = places >= 0
             if held.any():
                 found[held] = self._compare(query, self._loose.vectors[places[held]])
             if self._coder is not None:
-                _, known, columns = self._coded_columns()
-                at = np.searchsorted(known, wanted, side="right") - 1
-                coded = ~held & (at >= 0)
-                coded[coded] = known[at[coded]] == wanted[coded]
-                found[coded] = estimate(self._codes, columns[at[coded]], query, self._coder)
+                columns = self._coded.columns(ids)
+                coded = ~held & (columns >= 0)
+                found[coded] = estimate(self._coded.codes[:, columns[coded]], query, self._coder)
             return found
 
-    def _coded_columns(self) -> tuple[Ids, Ids, NDArray[np.intp]]:
-        if self._columns is None:
-            ids = np.concatenate([*self._coded, NONE])
-            order = np.argsort(ids, kind="stable")
-            self._columns = (ids, ids[order], order)
-        return self._columns
-
-    def vectors(self, ids: Sequence[int]) -> Floats:
+    def vectors(self, ids: Ids) -> Floats:
         """Centred unit vectors, shape (n, dim); zeros where a node has none."""
         with self._guard:
             rows, have = self._rows(ids)
@@ -162,16 +153,18 @@ class VectorIndex:
             found[have] = (rows - self.mean) / _lengths(rows, self.mean)[:, None]
             return found
 
-    def _rows(self, ids: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
+    def _rows(self, ids: Ids) -> tuple[Floats, NDArray[np.bool_]]:
         """The full vectors of those nodes that have one, and which they are."""
         if self._coder is None:
             places = self._loose.places(ids)
             return self._loose.vectors[places[places >= 0]], places >= 0
         if self._known.room < len(ids):
             self._known = _Known(self._dim)
-        if missing := self._known.missing(ids):
-            self._known.extend(self._store.vectors(self._ns, self._embedder, missing, self._shelf))
-        return self._known.rows(ids)
+        places = self._known.places(ids)
+        if (missing := places < 0).any():
+            self._known.extend(self._store.vectors(self._ns, self._embedder, ids[missing].tolist(), self._shelf))
+            places[missing] = self._known.places(ids[missing])
+        return self._known.rows(places[places >= 0]), places >= 0
 
     def nearest(
         self, query: Floats, k: int, among: Ids | None = None, without: Ids = NONE
@@ -185,7 +178,7 @@ class VectorIndex:
         with self._guard:
             ids = self._likely(query, k + len(without)) if among is None else among
             ids = ids[~np.isin(ids, without)]
-            cosines = self.cosines(query, ids.tolist())
+            cosines = self.cosines(query, ids)
             best = _top(ids, cosines, k)
             return ids[best], cosines[best]
 
@@ -194,8 +187,7 @@ class VectorIndex:
         loose = self._loose.ids[_top(self._loose.ids, self._scan(query), k)]
         if self._coder is None:
             return loose
-        nodes = self._coded_columns()[0]
-        coded = nodes[nearest(self._codes, query, self._coder, max(k, candidates(len(nodes))))]
+        coded = self._coded.ids[nearest(self._coded.codes, query, self._coder, max(k, candidates(len(self._coded))))]
         return np.concatenate([coded[coded > 0], loose])  # 0 stands where one was erased
 
     def _scan(self, query: Floats) -> Floats:
@@ -216,7 +208,7 @@ class VectorIndex:
 
 
 class _Rows:
-    """Unit vectors with their stamps and nodes, growing by doubling, so that one more costs no copy of all."""
+    """Unit vectors with their stamps and nodes."""
 
     def __init__(self, dim: int) -> None:
         self._count = 0
@@ -224,7 +216,7 @@ class _Rows:
         self._ids = np.zeros(16, dtype=np.int64)
         self._vectors = np.zeros((16, dim), dtype=np.float32)
         self._sum = np.zeros(dim, dtype=np.float64)
-        self._places: dict[int, int] = {}
+        self._seats = Seats()
 
     def __len__(self) -> int:
         return self._count
@@ -246,23 +238,19 @@ class _Rows:
         mean: Floats = (self._sum / max(self._count, 1)).astype(np.float32)
         return mean
 
-    def places(self, ids: Sequence[int]) -> NDArray[np.int64]:
+    def places(self, ids: Ids) -> Places:
         """Where each node's vector stands; -1 where it has none."""
-        return np.array([self._places.get(node, -1) for node in ids], dtype=np.int64)
+        return self._seats.of(ids)
 
-    def extend(self, stamps: Sequence[int], ids: Sequence[int], vectors: Floats) -> None:
+    def extend(self, stamps: Places, ids: Ids, vectors: Floats) -> None:
         start, self._count = self._count, self._count + len(ids)
-        room = len(self._ids)
-        if self._count > room:
-            more = max(self._count, 2 * room) - room
-            self._stamps = np.concatenate([self._stamps, np.zeros(more, dtype=np.int64)])
-            self._ids = np.concatenate([self._ids, np.zeros(more, dtype=np.int64)])
-            self._vectors = np.concatenate([self._vectors, np.zeros((more, self._vectors.shape[1]), dtype=np.float32)])
+        self._stamps, self._ids = grown(self._stamps, self._count), grown(self._ids, self._count)
+        self._vectors = grown(self._vectors, self._count)
         self._stamps[start : self._count] = stamps
         self._ids[start : self._count] = ids
         self._vectors[start : self._count] = vectors
         self._sum += vectors.sum(axis=0, dtype=np.float64)
-        self._places |= {node: start + place for place, node in enumerate(ids)}
+        self._seats.put(ids, start)
 
     def after(self, stamp: int) -> _Rows:
         """Those that came after a stamp."""
@@ -270,35 +258,67 @@ class _Rows:
         if keep.all():
             return self
         kept = _Rows(self._vectors.shape[1])
-        kept.extend(self._stamps[: self._count][keep].tolist(), self.ids[keep].tolist(), self.vectors[keep])
+        kept.extend(self._stamps[: self._count][keep], self.ids[keep], self.vectors[keep])
         return kept
+
+
+class _Coded:
+    """Codes, a column each, with their nodes."""
+
+    def __init__(self, dim: int) -> None:
+        self._count = 0
+        self._ids = np.zeros(16, dtype=np.int64)
+        self._codes = np.zeros((2 * -(-dim // 64), 16), dtype=np.uint64)
+        self._seats = Seats()
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def ids(self) -> Ids:
+        return self._ids[: self._count]
+
+    @property
+    def codes(self) -> Codes:
+        return self._codes[:, : self._count]
+
+    def columns(self, ids: Ids) -> Places:
+        """Where each node's code stands; -1 where it has none."""
+        return self._seats.of(ids)
+
+    def extend(self, ids: Ids, codes: Codes) -> None:
+        start, self._count = self._count, self._count + len(ids)
+        self._ids, self._codes = grown(self._ids, self._count), grown(self._codes, self._count, axis=1)
+        self._ids[start : self._count] = ids
+        self._codes[:, start : self._count] = codes
+        self._seats.put(ids, start)
 
 
 class _Known:
     """Vectors that were read from the store, by node, in room that is taken as it fills."""
 
     def __init__(self, dim: int) -> None:
+        self._count = 0
         self._vectors = np.zeros((KEPT, dim), dtype=np.float16)
-        self._places: dict[int, int] = {}
+        self._seats = Seats()
 
     @property
     def room(self) -> int:
-        return KEPT - len(self._places)
+        return KEPT - self._count
 
-    def missing(self, ids: Sequence[int]) -> list[int]:
-        return [node for node in ids if node not in self._places]
+    def places(self, ids: Ids) -> Places:
+        """Where each node's vector stands; -1 where it was not read, or there is none."""
+        return self._seats.of(ids)
 
     def extend(self, found: Mapping[int, bytes]) -> None:
         """Take in vectors of nodes that were missing."""
-        start = len(self._places)
+        start, self._count = self._count, self._count + len(found)
         rows = np.frombuffer(b"".join(found.values()), dtype=np.float16).reshape(len(found), self._vectors.shape[1])
-        self._vectors[start : start + len(found)] = rows
-        self._places |= {node: start + place for place, node in enumerate(found)}
+        self._vectors[start : self._count] = rows
+        self._seats.put(np.array([*found], dtype=np.int64), start)
 
-    def rows(self, ids: Sequence[int]) -> tuple[Floats, NDArray[np.bool_]]:
-        """The vectors of those nodes that have one, and which they are."""
-        places = np.array([self._places.get(node, -1) for node in ids], dtype=np.int64)
-        return self._vectors[places[places >= 0]].astype(np.float32), places >= 0
+    def rows(self, places: Places) -> Floats:
+        return self._vectors[places].astype(np.float32)
 
 
 def _top(ids: Ids, scores: Floats, k: int) -> NDArray[np.intp]:

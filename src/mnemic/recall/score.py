@@ -50,7 +50,7 @@ class Pool:
     cos: Array
     """(P,) centred cosine, the best of the unit's parts; NaN without a vector."""
     group: Places
-    """(P,) which conversation or document the unit belongs to."""
+    """(P,) which conversation or document the unit belongs to, counted from 0."""
     place: Places
     """(P,) its place there."""
     group_size: Array
@@ -83,10 +83,9 @@ def structure(pool: Pool, corpus: Corpus, *, cosine: float = 2.0) -> tuple[Array
     near_tf = pool.tf + _take(pool.tf, one) + _take(pool.tf, two)
     near_length = pool.length + _take(pool.length, one) + _take(pool.length, two)
     window = bm25(near_tf, near_length / max(3 * corpus.average, 1e-9), idf, 0.75)
-    _, inverse = np.unique(pool.group, return_inverse=True)
-    sums = np.zeros((int(inverse.max()) + 1 if len(inverse) else 0, pool.tf.shape[1]))
-    np.add.at(sums, inverse, pool.tf)
-    session = bm25(sums[inverse], pool.group_size, idf, 0.75)
+    sums = np.zeros((int(pool.group.max(initial=-1)) + 1, pool.tf.shape[1]))
+    np.add.at(sums, pool.group, pool.tf)
+    session = bm25(sums[pool.group], pool.group_size, idf, 0.75)
     parts = {
         "lexical": 2.0 * turn,
         "vector": cosine * np.nan_to_num(pool.cos) / COS_SCALE,
@@ -103,7 +102,7 @@ def structure(pool: Pool, corpus: Corpus, *, cosine: float = 2.0) -> tuple[Array
 
 
 def corrected(
-    total: Array, parts: dict[str, Array], pool: Pool, places: Sequence[int], cos: Array, *, cosine: float = 2.0
+    total: Array, parts: dict[str, Array], pool: Pool, places: Places, cos: Array, *, cosine: float = 2.0
 ) -> tuple[Array, dict[str, Array]]:
     """What `structure` gives where some of the pool's cosines were estimates and these are the true ones."""
     change = cosine * (np.nan_to_num(cos) - np.nan_to_num(pool.cos[places])) / COS_SCALE

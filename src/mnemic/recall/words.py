@@ -7,11 +7,15 @@ the nodes carry. A common word over a million nodes costs no more than the bound
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from mnemic.recall.arrays import Places
+from mnemic.recall.rows import Seen
 from mnemic.recall.score import Array, bm25, rarity
 from mnemic.store import Ids, Store
 from mnemic.text.tokens import is_prefix
@@ -22,8 +26,8 @@ SHORT, LEAST = 4, 100
 """The short list is so many times what is asked for, and never fewer."""
 FULL = 10_000
 """So few nodes are ranked each, by all terms: a scope must not lose a text because its words are common elsewhere."""
-KEPT = 500_000
-"""Entries of the index that are kept in memory once they were read: 4 MB."""
+KEPT = 1_000_000
+"""Entries of the index that are kept in memory once they were read: 8 MB."""
 DENSE = 40
 """Ids that lie within so many times their number are counted in place: quicker than sorting them."""
 NONE: Ids = np.zeros(0, dtype=np.int64)
@@ -70,12 +74,12 @@ def rarest(counts: Mapping[str, int], limit: int) -> list[str]:
 
 def matching(
     store: Store, ns: str, counts: Mapping[str, int], k: int, shelf: str = "hot", among: Ids | None = None,
-    without: Ids = NONE, lists: Lists | None = None,
+    without: Ids = NONE, lists: Lists | None = None, seen: Seen | None = None,
 ) -> dict[int, float]:  # fmt: skip
     """The k best nodes for terms that occur in `counts` nodes each, best first, with their scores.
 
-    `among`: of these nodes only; `without`: none of these. The terms are cut to the rarest within `POSTINGS`, unless
-    `among` is so few that they need no index.
+    `among`: of these nodes only; `without`: none of these; `lists` and `seen`: what was read before. The terms are cut
+    to the rarest within `POSTINGS`, unless `among` is so few that they need no index.
     """
     lists = lists or Lists(store, ns, shelf)
     each = among is not None and len(among) <= FULL
@@ -90,21 +94,23 @@ def matching(
     else:
         ids = _short([holders[word] for word in words], idf, max(SHORT * k, LEAST), among, without)
     ids = ids[~np.isin(ids, without)]
-    found = store.terms(ns, ids.tolist(), shelf)
-    have = [node for node in ids.tolist() if node in found]
-    tf = frequencies([found[node] for node in have], words)
+    rows = (seen or Seen(store, ns, shelf, reach=1)).rows(ids)
+    have, sizes = rows.table["node"], rows.table["size"]
+    tf = frequencies(rows.terms, sizes, words)
     for column, word in enumerate(words):
         if is_prefix(word):  # a node's terms are hashes, so only the index knows what begins so
             tf[:, column] = np.isin(have, holders[word])
-    length = np.array([len(found[node]) // 4 for node in have], dtype=float)
-    scores = bm25(tf, length / max(size / max(n, 1), 1e-9), idf, 0.6)
-    order = np.lexsort((-np.array(have, dtype=np.int64), -scores))[:k]
-    return {have[place]: float(scores[place]) for place in order.tolist() if scores[place] > 0}
+    scores = bm25(tf, sizes / max(size / max(n, 1), 1e-9), idf, 0.6)
+    order = np.lexsort((-have, -scores))[:k]
+    return {int(have[place]): float(scores[place]) for place in order.tolist() if scores[place] > 0}
 
 
 def _short(lists: Sequence[Ids], idf: Array, limit: int, among: Ids | None, without: Ids) -> Ids:
     """The nodes with the most rarity mass of the terms they hold, ascending; of equals the newest."""
-    ids, mass = _sums(np.concatenate(lists), np.repeat(idf, [len(one) for one in lists]))
+    # Whoever holds a term weighs at least as much as it, so a term that enough nodes hold tells what is too light.
+    enough = limit + len(without) if among is None else math.inf
+    least = max((weight for one, weight in zip(lists, idf.tolist(), strict=True) if len(one) >= enough), default=idf.min())
+    ids, mass = _sums(np.concatenate(lists), np.repeat(idf, [len(one) for one in lists]), least)
     if len(without) or among is not None:
         allowed = ~np.isin(ids, without) & (True if among is None else np.isin(ids, among))
         ids, mass = ids[allowed], mass[allowed]
@@ -115,24 +121,24 @@ def _short(lists: Sequence[Ids], idf: Array, limit: int, among: Ids | None, with
     return ids
 
 
-def _sums(ids: Ids, weights: Array) -> tuple[Ids, Array]:
-    """The distinct ids, ascending, and the sum of each one's weights, which are above 0."""
+def _sums(ids: Ids, weights: Array, least: float) -> tuple[Ids, Array]:
+    """The distinct ids, ascending, and the sum of each one's weights, which are above 0; of those whose sum is not too low."""
     lowest = int(ids.min()) if len(ids) else 0
     if len(ids) and int(ids.max()) - lowest < DENSE * len(ids):
         sums: Array = np.bincount(ids - lowest, weights).astype(float, copy=False)
-        here = np.flatnonzero(sums)
+        here = np.flatnonzero(sums >= least)
         return here + lowest, sums[here]
     distinct, owner = np.unique(ids, return_inverse=True)
-    return distinct, np.bincount(owner, weights, minlength=len(distinct)).astype(float, copy=False)
+    sums = np.bincount(owner, weights, minlength=len(distinct)).astype(float, copy=False)
+    return distinct[sums >= least], sums[sums >= least]
 
 
-def frequencies(blobs: Sequence[bytes], words: Sequence[str]) -> Array:
-    """How often each word occurs in each list of terms, shape (lists, words); prefix terms are left at 0."""
-    tf = np.zeros((len(blobs), len(words)))
-    every = np.frombuffer(b"".join(blobs), dtype=np.uint32)
-    owner = np.repeat(np.arange(len(blobs)), [len(blob) // 4 for blob in blobs])
+def frequencies(terms: NDArray[np.uint32], sizes: Places, words: Sequence[str]) -> Array:
+    """How often each word occurs in runs of so many terms, shape (runs, words); prefix terms are left at 0."""
+    tf = np.zeros((len(sizes), len(words)))
+    owner = np.repeat(np.arange(len(sizes)), sizes)
     for column, word in enumerate(words):
         if not is_prefix(word):
-            hits = owner[every == zlib.crc32(word.encode("utf-8", "surrogatepass"))]
-            tf[:, column] = np.bincount(hits, minlength=len(blobs))
+            hits = owner[terms == zlib.crc32(word.encode("utf-8", "surrogatepass"))]
+            tf[:, column] = np.bincount(hits, minlength=len(sizes))
     return tf

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 from zipfile import ZipFile
 
 import numpy as np
@@ -87,20 +87,10 @@ class Found:
     """The tier that a person set."""
 
 
-class Said(NamedTuple):
-    """A node of a conversation as scoring sees it; a tuple because a question reads a thousand of them."""
-
-    talk: int
-    """The number of its conversation."""
-    seq: int
-    role: str
-    id: int
-    size: int
-    terms: bytes
-    kind: str
-    speaker: str
-    created_at: int
-    shelf: str
+Scored = tuple[int, int, int, int, bool, bool, str, bytes]
+"""A node as scoring sees it: its id; the number of its conversation and its message's seq there, or its document and -1;
+when it was said; whether the user said it; whether it is a message, and no part of one; speaker; terms as `Found` has
+them. Bare, because a question reads hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,8 +402,8 @@ class Store(Protocol):
         """Ids of the documents that are gone and whose texts are still there: an undo takes out rows of truth only."""
         ...
 
-    def text_digests(self, ns: str, document: int) -> dict[int, str]:
-        """The digests that rows of truth name for the texts of a document now in use."""
+    def text_digests(self, ns: str, documents: Collection[int]) -> dict[int, dict[int, str]]:
+        """The digests that rows of truth name for the texts now in use, by document and text."""
         ...
 
     def document_texts(self, ns: str, document: int, shelf: str = "hot") -> dict[int, str]: ...
@@ -466,15 +456,13 @@ class Store(Protocol):
 
     def found(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> list[Found]: ...
 
-    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[int, int] | None]: ...
+    def beside(self, ns: str, runs: Sequence[int], reach: int, shelf: str = "hot") -> list[Scored]: ...
 
-    def turns(self, ns: str, places: Sequence[tuple[int, int]], shelf: str = "hot") -> list[Said]: ...
+    def turns(self, ns: str, runs: Sequence[tuple[int, int, int]], shelf: str = "hot") -> Ids: ...
 
     def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]: ...
 
     def postings(self, ns: str, term: str, shelf: str = "hot") -> Ids: ...
-
-    def terms(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]: ...
 
     def nodes_within(self, ns: str, *, below: str = "", documents: Collection[str] | None = None,
                      context: str | None = None, kinds: Sequence[str] = (), since: int | None = None,
@@ -517,7 +505,7 @@ class Store(Protocol):
 
     def digests(self, ns: str, embedder: int, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]: ...
 
-    def codes(self, ns: str, embedder: int, after: int = 0, shelf: str = "hot") -> list[CodeBlock]: ...
+    def codes(self, ns: str, embedder: int, after: int = 0, limit: int = -1, shelf: str = "hot") -> list[CodeBlock]: ...
 
     def codes_last(self, ns: str, embedder: int, shelf: str = "hot") -> int: ...
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from mnemic.models.document import Document, Message
 from mnemic.models.event import Row
-from mnemic.store.sqlite.shelves import Shelves, in_list
+from mnemic.store.sqlite.shelves import Shelves, bound, in_list
 from mnemic.store.sqlite.truth import DIGEST, packed
 
 _DOCUMENT = (
@@ -148,11 +148,23 @@ class Documents(Shelves):
         )
         return [number for (number,) in self.hot.rows(sql, (self.space(ns),))]
 
-    def text_digests(self, ns: str, document: int) -> dict[int, str]:
-        """The digests that rows of truth name for the texts of a document now in use."""
-        sql = f"SELECT text_id, {DIGEST} FROM documents WHERE +ns=? AND id=? AND text_id IS NOT NULL"
-        found = dict(self.hot.rows(sql, (self.space(ns), document)))
-        return found or {item.text_id: item.digest for item in self.messages(ns, document=document)}
+    def text_digests(self, ns: str, documents: Collection[int]) -> dict[int, dict[int, str]]:
+        """The digests that rows of truth name for the texts now in use, by document and text."""
+        if not documents:
+            return {}
+        space = self.space(ns)
+        sql = f"SELECT id, shelf, text_id, {DIGEST} FROM carray(?) AS place CROSS JOIN documents ON id=value WHERE +ns=?"
+        rows = self.hot.rows(sql, (bound([*documents]), space))
+        found = {number: {text_id: digest} for number, _, text_id, digest in rows if text_id is not None}
+        sql = (
+            f"SELECT document, text_id, {DIGEST} FROM carray(?) AS place CROSS JOIN messages INDEXED BY messages_document"
+            " ON document=value WHERE ns=?"
+        )
+        for shelf in {shelf for _, shelf, text_id, _ in rows if text_id is None}:
+            here = [number for number, stands, text_id, _ in rows if text_id is None and stands == shelf]
+            for number, text_id, digest in self.shelf(shelf).rows(sql, (bound(here), space)):
+                found.setdefault(number, {})[text_id] = digest
+        return found
 
     def document_texts(self, ns: str, document: int, shelf: str = "hot") -> dict[int, str]:
         """Every text of a document, those of its earlier revisions included."""

@@ -18,16 +18,19 @@ import apsw
 import numpy as np
 
 from mnemic.models.document import Node
-from mnemic.store.base import Found, Ids, NewNode, Said
+from mnemic.store.base import Found, Ids, NewNode, Scored
 from mnemic.store.sqlite import vectors
 from mnemic.store.sqlite.documents import Documents
-from mnemic.store.sqlite.shelves import NODE_BITS, in_list
+from mnemic.store.sqlite.shelves import NODE_BITS, bound, in_list
 from mnemic.text.passage import passage
 from mnemic.text.tokens import is_prefix, terms
 
 _NODE = 'id, document, parent, path, kind, title, text_id, start, "end", reach, message, speaker'
 _INDEXED = "created_at, size, terms, talk, role"
-_SAID = "talk, message, role, id, size, terms, kind, speaker, created_at"
+_SCORED = (
+    "id, iif(talk IS NULL, document, talk), iif(talk IS NULL, -1, coalesce(message, -1)), created_at,"
+    " role='user', kind='message', speaker, terms"
+)
 _INSERT = f"INSERT INTO nodes(ns, {_NODE}, {_INDEXED}) VALUES({','.join('?' * 18)})"
 _CATALOGUE = (
     "id, path, kind, title, context, origin, importance, session, created_at, recorded_at, shelf,"
@@ -173,7 +176,8 @@ def place_turns(db: apsw.Connection, documents: Iterable[tuple[int, str]], roles
 def rebuild_fulltext(db: apsw.Connection) -> int:
     """Empty the full-text table and fill it again from the texts, with term lists and counts; returns the rows made."""
     db.execute("INSERT INTO fulltext(fulltext) VALUES('delete-all')")
-    db.execute("UPDATE lexicon SET nodes=0, terms=0")
+    # What somebody has read of the nodes may not be true any longer, as if they had been removed.
+    db.execute("UPDATE lexicon SET nodes=0, terms=0, removed=removed+1")
     made = 0
     db.execute("UPDATE nodes SET size=0, terms=x'' WHERE size>0")
     sql = (
@@ -227,49 +231,45 @@ class Nodes(Documents):
 
     def found(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> list[Found]:
         """Nodes with all that recall needs, in no order; ids that are not there are left out."""
-        return self._joined(ns, f"id IN ({in_list(ids)})", shelf) if len(ids) else []
-
-    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[int, int] | None]:
-        """Where nodes stand in a conversation, as (talk, seq); `None` for a node of no message."""
-        sql = f"SELECT id, talk, message FROM nodes WHERE +ns=? AND id IN ({in_list(ids)})"
-        rows = self.shelf(shelf).rows(sql, (self.space(ns),)) if len(ids) else []
-        return {number: (talk, seq) if talk is not None and seq is not None else None for number, talk, seq in rows}
-
-    def turns(self, ns: str, places: Sequence[tuple[int, int]], shelf: str = "hot") -> list[Said]:
-        """The nodes that have words at (talk, seq) places, by place, with no more than scoring needs."""
-        if not places:
+        if not len(ids):
             return []
-        space, runs = self.space(ns), ",".join([f"({talk},{low},{high})" for talk, low, high in _runs(places)])
-        # CROSS JOIN: the places first, then each by the index; the planner would rather walk the namespace.
-        sql = (
-            f"WITH run(t, low, high) AS (VALUES {runs}) SELECT {_SAID}, '{shelf}', document FROM run"
-            " CROSS JOIN nodes ON ns=? AND talk=t AND message BETWEEN low AND high WHERE size>0"
-        )
-        rows = self.shelf(shelf).rows(sql, (space,))
-        here = self.standing(space, {row[-1] for row in rows}, shelf) if shelf != "hot" else None
-        return [Said._make(row[:-1]) for row in rows if here is None or row[-1] in here]
-
-    def _joined(self, ns: str, condition: str, shelf: str) -> list[Found]:
         space = self.space(ns)
-        rows = self.shelf(shelf).rows(f"SELECT {_NODE}, size, terms, created_at FROM nodes WHERE +ns=? AND {condition}", (space,))
-        if not rows:
-            return []
-        documents = self._catalogue(space, {row[1] for row in rows})
-        spoken = in_list({row[1] for row in rows if row[10] is not None}) or "NULL"
-        sql = f"SELECT document, seq, role FROM messages INDEXED BY messages_document WHERE ns=? AND document IN ({spoken})"
-        roles = {(document, seq): role for document, seq, role in self.shelf(shelf).rows(sql, (space,))}
+        sql = f"SELECT {_NODE}, size, terms, created_at, role FROM carray(?) AS place CROSS JOIN nodes ON id=value WHERE +ns=?"
+        rows = self.shelf(shelf).rows(sql, (bound(ids), space))
+        documents = self._catalogue(space, {row[1] for row in rows}) if rows else {}
         return [
-            _found(row, documents[row[1]], roles.get((row[1], row[10]), ""))
-            for row in rows
-            if row[1] in documents and documents[row[1]][10] == shelf
+            _found(row, documents[row[1]]) for row in rows if row[1] in documents and documents[row[1]][10] == shelf
         ]
+
+    def beside(self, ns: str, runs: Sequence[int], reach: int, shelf: str = "hot") -> list[Scored]:
+        """The nodes that have words or are of a message whose ids lie in some runs of `reach`, the first run from 0."""
+        sql = (
+            f"SELECT {_SCORED} FROM carray(?) AS place CROSS JOIN nodes ON id BETWEEN value*? AND value*?+?"
+            " WHERE +ns=? AND (size>0 OR message IS NOT NULL)"
+        )
+        bindings = (bound(runs), reach, reach, reach - 1, self.space(ns))
+        return self.shelf(shelf).rows(sql, bindings) if len(runs) else []
+
+    def turns(self, ns: str, runs: Sequence[tuple[int, int, int]], shelf: str = "hot") -> Ids:
+        """The nodes of the messages in runs of a conversation (talk, first and last seq), ascending."""
+        # On the hot shelf what is there stands there, so the index alone is read.
+        home = "0" if shelf == "hot" else "document"
+        # CROSS JOIN: the runs first, then each by the index; the planner would rather walk the namespace.
+        sql = (
+            f"SELECT n.id, {home} FROM json_each(?) AS run CROSS JOIN nodes n ON ns=? AND talk=run.value->>0"
+            " AND message BETWEEN run.value->>1 AND run.value->>2"
+        )
+        space = self.space(ns)
+        rows = self.shelf(shelf).rows(sql, (json.dumps([*runs]), space)) if len(runs) else []
+        here = {0} if shelf == "hot" else self.standing(space, {document for _, document in rows}, shelf)
+        return np.unique(np.array([node for node, document in rows if document in here], dtype=np.int64))
 
     def _catalogue(self, space: int, ids: set[int]) -> dict[int, tuple[Any, ...]]:
         sql = (
-            f"SELECT {_CATALOGUE} FROM documents LEFT JOIN usage u ON u.ns=documents.ns AND u.document=id"
-            f" WHERE +documents.ns=? AND id IN ({in_list(ids)})"
+            f"SELECT {_CATALOGUE} FROM carray(?) AS place CROSS JOIN documents ON id=value LEFT JOIN usage u"
+            " ON u.ns=documents.ns AND u.document=id WHERE +documents.ns=?"
         )
-        return {row[0]: row for row in self.hot.rows(sql, (space,))}
+        return {row[0]: row for row in self.hot.rows(sql, (bound([*ids]), space))}
 
     def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]:
         """In how many nodes each term occurs. For a prefix term: how many nodes hold a term that begins so."""
@@ -290,11 +290,6 @@ class Nodes(Documents):
         sql = "SELECT group_concat(rowid) FROM fulltext WHERE fulltext MATCH ?"
         found = self.shelf(shelf).row(sql, (_quoted(self.space(ns), term),))
         return np.fromstring(found[0] or "" if found else "", dtype=np.int64, sep=",")
-
-    def terms(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]:
-        """The index terms of nodes, as `Found.terms`."""
-        sql = f"SELECT id, terms FROM nodes WHERE +ns=? AND id IN ({in_list(ids)})"
-        return dict(self.shelf(shelf).rows(sql, (self.space(ns),)))
 
     def nodes_within(
         self, ns: str, *, below: str = "", documents: Collection[str] | None = None, context: str | None = None,
@@ -411,19 +406,8 @@ def _exact(ns: int, term: str) -> str:
     return f'"{text}"'
 
 
-def _runs(keys: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
-    """Places joined into runs of one conversation, so that one range read serves neighbours."""
-    runs: list[tuple[int, int, int]] = []
-    for session, seq in sorted(set(keys)):
-        if runs and runs[-1][0] == session and seq <= runs[-1][2] + 1:
-            runs[-1] = (session, runs[-1][1], seq)
-        else:
-            runs.append((session, seq, seq))
-    return runs
-
-
-def _found(row: tuple[Any, ...], document: tuple[Any, ...], role: str) -> Found:
-    number, home, parent, path, kind, title, text_id, start, end, reach, message, speaker, size, words, said = row
+def _found(row: tuple[Any, ...], document: tuple[Any, ...]) -> Found:
+    number, home, parent, path, kind, title, text_id, start, end, reach, message, speaker, size, words, said, role = row
     _, d_path, d_kind, d_title, context, origin, importance, session, _, recorded, shelf, forgotten, *use = document
     return Found(
         number, parent, path, kind, title, text_id, start, end, reach, message, speaker, size, words, home, d_path,

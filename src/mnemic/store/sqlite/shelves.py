@@ -8,8 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import apsw
+import numpy as np
+
 from mnemic.errors import BadInput
 from mnemic.models.event import Row
+from mnemic.store.base import Ids
 from mnemic.store.sqlite import truth
 from mnemic.store.sqlite.connection import Database
 
@@ -22,6 +26,11 @@ FILES = {"hot": "memory.db", "warm": "memory-warm.db", "cold": "memory-cold.db"}
 def in_list(ids: Iterable[int]) -> str:
     """Integers for an IN clause; written out because SQLite's variables are limited and these cannot carry text."""
     return ",".join(map(str, map(int, ids)))
+
+
+def bound(ids: Sequence[int] | Ids) -> Any:
+    """Integers, at least one, for `carray(?)`: nothing to parse, and they are asked for as they come."""
+    return apsw.carray(np.array(ids, dtype=np.int64))
 
 
 class Shelves:

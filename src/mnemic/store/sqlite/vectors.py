@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 
 from mnemic.store.base import CodeBlock, EmbedderRow, QueueRow, VectorRow
-from mnemic.store.sqlite.shelves import NODE_BITS, Shelves, in_list
+from mnemic.store.sqlite.shelves import NODE_BITS, Shelves, bound, in_list
 
 _LAST = (1 << 63) - 1
 
@@ -81,8 +81,9 @@ class Vectors(Shelves):
         if not len(ids):
             return {}
         base = embedder << NODE_BITS
-        sql = f"SELECT key, vector FROM vectors WHERE +ns=? AND key IN ({in_list(base | int(i) for i in ids)})"
-        return {key - base: vector for key, vector in self.shelf(shelf).rows(sql, (self.space(ns),))}
+        sql = "SELECT key, vector FROM carray(?) AS place CROSS JOIN vectors ON key=value WHERE +ns=?"
+        keys = bound(np.array(ids, dtype=np.int64) | base)
+        return {key - base: vector for key, vector in self.shelf(shelf).rows(sql, (keys, self.space(ns)))}
 
     def digests(self, ns: str, embedder: int, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]:
         """From which passage each node's vector was made."""
@@ -138,10 +139,10 @@ class Vectors(Shelves):
         bindings = (self.space(ns), base, base + (1 << NODE_BITS))
         return sum(int((shelf.row(sql, bindings) or (0,))[0]) for shelf in self._shelves.values())
 
-    def codes(self, ns: str, embedder: int, after: int = 0, shelf: str = "hot") -> list[CodeBlock]:
+    def codes(self, ns: str, embedder: int, after: int = 0, limit: int = -1, shelf: str = "hot") -> list[CodeBlock]:
         """The code blocks that begin after a stamp, in the order their vectors came."""
-        sql = "SELECT first, last, nodes, codes FROM codes WHERE ns=? AND embedder=? AND first>? ORDER BY first"
-        return [CodeBlock(*row) for row in self.shelf(shelf).rows(sql, (self.space(ns), embedder, after))]
+        sql = "SELECT first, last, nodes, codes FROM codes WHERE ns=? AND embedder=? AND first>? ORDER BY first LIMIT ?"
+        return [CodeBlock(*row) for row in self.shelf(shelf).rows(sql, (self.space(ns), embedder, after, limit))]
 
     def codes_last(self, ns: str, embedder: int, shelf: str = "hot") -> int:
         """The stamp up to which vectors have codes; 0 without any."""
