@@ -634,7 +634,7 @@ class Memory:
     def _settle_pyramid(self, dry_run: bool) -> Done:
         from mnemic.context import budget
 
-        drafts = self._pyramid("remove").due(budget())
+        drafts = self._pyramid("remove").due(budget(), dry_run=dry_run)
         return Done(self._store.count(self.namespace, "summaries", {"tier": "active"}), sum(len(d.changes) for d in drafts),
                     drafts=tuple(drafts))  # fmt: skip
 

@@ -72,6 +72,9 @@ def test_summaries_that_are_due_are_merged_and_the_faded_put_away_and_all_that_i
         for number in range(4):
             mid(memory, "long", number)
         before = memory._store.select("default", "summaries", {})
+        numbers = memory._store.sequences("default")
+        assert stage(memory.dream(stages=["pyramid"], dry_run=True), "pyramid")[1] == 4
+        assert memory._store.sequences("default") == numbers
         report = memory.dream(stages=["pyramid"])
         assert levels(memory) == [("mid", "active"), ("long", "active")]
         assert stage(report, "pyramid")[1] == 4

@@ -154,8 +154,11 @@ class Pyramid:
         self._ledger.committed(self._ns, event)
         return [final.get(id(one), one) for one in shown]
 
-    def due(self, budget: Budget) -> list[Draft]:
-        """What a night has to do: merges that are due in any conversation, and what has faded, or is above the cap."""
+    def due(self, budget: Budget, *, dry_run: bool = False) -> list[Draft]:
+        """What a night has to do: merges that are due in any conversation, and what has faded, or is above the cap.
+
+        A dry run hands out no numbers: its drafts are only to be looked at.
+        """
         rows = self._store.select(self._ns, "summaries", {"tier": "active"})
         drafts: list[Draft] = []
         merged: set[int] = set()
@@ -163,14 +166,17 @@ class Pyramid:
             made = folded(self.of(session), budget)[1]
             if not made:
                 continue
-            with self._store.write(self._ns) as tx:
-                number = tx.allocate("summaries", len(made))
-                _, after = self._numbered(number, made)
-                changes = [Change("summaries", (key,), tx.row("summaries", (key,)), row) for key, row in after.items()]
+            _, after = self._numbered(1_000_000_000 if dry_run else self._allocated(len(made)), made)
+            changes = [Change("summaries", (key,), self._store.row(self._ns, "summaries", (key,)), row)
+                       for key, row in after.items()]  # fmt: skip
             changes = [change for change in changes if change.before or change.after]
             drafts.append(self._draft(session, changes, 0, len(made)))
             merged |= set(after)
         return [*drafts, *self._fading([row for row in rows if row["id"] not in merged])]
+
+    def _allocated(self, count: int) -> int:
+        with self._store.write(self._ns) as tx:
+            return tx.allocate("summaries", count)
 
     def _numbered(
         self, number: int, made: Sequence[tuple[Summary, list[Summary]]]
