@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,11 +84,11 @@ def test_a_window_that_it_summarises_says_only_what_was_said(url: str) -> None:
     with home(url, key=KEY) as memory:
         made = memory.window("s", window=3000, retrieve=False, judge="endpoint").prepare(talk)
         whole = " ".join(row["content"] for row in talk).casefold()
-        for line in str(made.messages).split("\\n"):
-            if line.startswith("[") and "]" in line:
-                text = line.partition(": ")[2].strip().casefold()
-                held = sum(word in whole for word in text.split())
-                assert held >= 0.7 * len(text.split()), line
+        lines = re.findall(r"\[\w+\] \w+ [\w/]+: (.*?)(?:\\+n|\"\})", " ".join(str(row["content"]) for row in made.messages))
+        assert lines
+        for text in lines:
+            held = sum(word in whole for word in text.casefold().split())
+            assert held >= 0.7 * len(text.split()), text
         assert made.after <= 3000 and memory.verify().ok
 
 
