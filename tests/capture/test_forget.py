@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from mnemic.errors import NotFound, Refused
-from tests.homes import Home
+from tests.homes import Home, both
+
+pytestmark = both
 
 WORD = "quetzalcoatlus"
 

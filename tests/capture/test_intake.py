@@ -5,7 +5,9 @@ import pytest
 from mnemic.errors import BadInput, Conflict
 from mnemic.models.document import Turn
 from mnemic.text.frame import Item, render
-from tests.homes import Home
+from tests.homes import Home, both
+
+pytestmark = both
 
 KEY = "AKIAQ3EGRIGHTKEY7ZXW"
 

@@ -21,7 +21,7 @@ from mnemic.errors import ModelError
 from mnemic.models.document import SHELVES, Document, Node
 from mnemic.recall.codebook import matrix, seal
 from mnemic.recall.words import matching, rarest
-from mnemic.store import EmbedderRow, Store, VectorRow
+from mnemic.store import EmbedderRow, Store, VectorRow, repeated
 from mnemic.text.passage import passage
 from mnemic.text.tokens import query_terms
 
@@ -111,16 +111,20 @@ class Indexer:
             fresh += made
         fresh.sort(key=lambda one: one.node)
         edges = self._edges(ns, fresh)
-        with self._store.write(ns) as tx:
-            for shelf in SHELVES:
-                tx.put_vectors(self.row.id, [one.row for one in fresh if one.shelf == shelf], shelf)
-            tx.put_edges(edges)
-            for number, document, seen in settled:
-                # If the document changed while the model worked, it stays in the queue for what is new.
-                if document is None or seen == {node.id for node in self._store.nodes(ns, number, document.shelf)}:
-                    tx.settle(number, None, 0)
-            if failed:
-                tx.settle(failed[0], failed[1][:500], to_ms(self._clock.now()) + self._retry_ms)
+
+        def put() -> None:
+            with self._store.write(ns) as tx:
+                for shelf in SHELVES:
+                    tx.put_vectors(self.row.id, [one.row for one in fresh if one.shelf == shelf], shelf)
+                tx.put_edges(edges)
+                for number, document, seen in settled:
+                    # If the document changed while the model worked, it stays in the queue for what is new.
+                    if document is None or seen == {node.id for node in self._store.nodes(ns, number, document.shelf)}:
+                        tx.settle(number, None, 0)
+                if failed:
+                    tx.settle(failed[0], failed[1][:500], to_ms(self._clock.now()) + self._retry_ms)
+
+        repeated(put)
         return len(settled), failed[1] if failed else None
 
     def _embed(self, ns: str, document: Document) -> tuple[set[int], list[_Fresh]]:

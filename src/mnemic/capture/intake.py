@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 from mnemic.capture.trees import document_nodes, exchange_nodes, note_nodes
 from mnemic.clock import Clock, from_ms, iso, to_ms
@@ -24,7 +25,7 @@ from mnemic.models.document import Document, Message, Turn
 from mnemic.models.event import Actor, Change, Draft, Event, Origin
 from mnemic.models.receipt import CaptureReport, Receipt
 from mnemic.settings import CaptureSettings
-from mnemic.store import Store, Transaction
+from mnemic.store import Store, Transaction, repeated
 from mnemic.text.clean import Cleaned, cleaned, encodable
 from mnemic.text.tree import slug
 
@@ -92,6 +93,9 @@ class Intake:
 
     def remember(self, ns: str, note: Note) -> Receipt:
         """Store one text as a document. Raises BadInput for what cannot be stored; everything else is a receipt."""
+        return repeated(lambda: self._remember(ns, note))
+
+    def _remember(self, ns: str, note: Note) -> Receipt:
         note = self._checked_note(note)
         clean = self._clean(note.text)
         if not clean.text.strip():
@@ -241,7 +245,8 @@ class Intake:
                 receipts.append(Receipt("nothing", reason="instructions to the model are not remembered"))
             cut = [self._said(exchange) for exchange in exchanges(spoken)]
             for start in range(0, len(cut), BATCH):
-                batch = self._batch(ns, name, cut[start : start + BATCH], title, context, origin, actor)
+                some = cut[start : start + BATCH]
+                batch = repeated(partial(self._batch, ns, name, some, title, context, origin, actor))
                 receipts += [receipt for receipt, _ in batch]
                 stored += sum(count for _, count in batch)
         kept = sum(receipt.status in ("stored", "queued") for receipt in receipts)

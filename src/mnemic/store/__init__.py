@@ -24,11 +24,12 @@ from mnemic.store.base import (
     Transaction,
     VaultFile,
     VectorRow,
+    repeated,
 )
 from mnemic.store.sqlite import SqliteStore, backups, checks, connection, open_sqlite
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from mnemic.store.postgres import PostgresStore
 
 __all__ = [
     "ENGINE_FILES",
@@ -47,6 +48,7 @@ __all__ = [
     "examine",
     "open_sqlite",
     "open_store",
+    "repeated",
     "restore",
 ]
 
@@ -58,10 +60,9 @@ def open_store(folder: Path, url: str = "", *, connections: int = 10, partitions
     """Open a home: the database at a URL, else the files in the folder; what is not there is made. Raises StoreError."""
     if not url:
         return open_sqlite(folder)
-    postgres = _postgres()
+    open_postgres = _postgres()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    made: Store = postgres.open_postgres(url, limit=connections, partitions=partitions)
-    return made
+    return open_postgres(url, limit=connections, partitions=partitions)
 
 
 def examine(folder: Path, url: str = "") -> tuple[list[str], dict[str, str]]:
@@ -81,9 +82,9 @@ def restore(
         close()
         backups.swap(fresh, folder, kept)
         return
-    postgres = _postgres()
+    open_postgres = _postgres()
     close()
-    store = postgres.open_postgres(url)
+    store = open_postgres(url)
     try:
         kept.mkdir(mode=0o700, parents=True)
         store.backup(kept / "store.zip")
@@ -92,10 +93,10 @@ def restore(
         store.close()
 
 
-def _postgres() -> ModuleType:
-    """The package of the other engine. Raises MissingExtra."""
+def _postgres() -> Callable[..., PostgresStore]:
+    """What opens the other engine. Raises MissingExtra."""
     try:
-        from mnemic.store import postgres
+        from mnemic.store.postgres import open_postgres
     except ImportError as error:
         raise MissingExtra(f"a home in PostgreSQL needs more ({error}): pip install 'mnemic[postgres]'") from None
-    return postgres
+    return open_postgres

@@ -7,19 +7,23 @@ live on several; writes go to the hot shelf. Raw scores are the engine's own: on
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from zipfile import ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.errors import Interrupted
 from mnemic.models.document import Document, Message, Node
 from mnemic.models.event import Change, Event, Head, Row
 
 Ids = NDArray[np.int64]
+T = TypeVar("T")
+TRIES = 4
+"""How often a write is begun before its failure is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +164,15 @@ class VaultFile:
     committed: int
     why: str
     """Why it was refused."""
+
+
+def repeated(act: Callable[[], T]) -> T:
+    """Do a write again that the engine broke off, with all that it looks up: nothing of it was stored. The last time its
+    failure is the caller's."""
+    for _ in range(TRIES - 1):
+        with suppress(Interrupted):
+            return act()
+    return act()
 
 
 class Transaction(Protocol):

@@ -390,11 +390,14 @@ class Write:
 
     def run(self, query: str, params: Params = ()) -> psycopg.Cursor[Any]:
         """One statement, seen from the write's own namespace."""
+        self._own()
+        return self.connection.execute(query, params, binary=True)
+
+    def _own(self) -> None:
         now = self.base._open
         if now.space != self.space:  # a read of another namespace came in between
             self.connection.execute("SELECT set_config('mnemic.ns', %s, true)", (str(self.space),))
             now.space = self.space
-        return self.connection.execute(query, params, binary=True)
 
     def rows(self, query: str, params: Params = ()) -> Rows:
         return self.run(query, params).fetchall()
@@ -406,7 +409,7 @@ class Write:
     def many(self, query: str, rows: Sequence[Params]) -> None:
         """One statement for many rows, without waiting for each answer."""
         if rows:
-            self.run("SELECT 1")
+            self._own()
             with self.connection.cursor() as cursor:
                 cursor.executemany(query, rows)
 

@@ -107,9 +107,11 @@ class Documents(Shelves):
     def text_digests(self, ns: str, document: int) -> dict[int, str]:
         """The digests that rows of truth name for the texts of a document now in use."""
         space = self.space(ns)
-        query = "SELECT text_id, digest FROM documents WHERE ns=%s AND id=%s AND text_id IS NOT NULL"
-        found: dict[int, str] = dict(self._rows(space, query, (space, document)))
-        return found or {item.text_id: item.digest for item in self.messages(ns, document=document)}
+        query = (  # a document has a text or messages
+            "SELECT text_id, digest FROM documents WHERE ns=%s AND id=%s AND text_id IS NOT NULL"
+            " UNION ALL SELECT text_id, digest FROM messages WHERE ns=%s AND document=%s"
+        )
+        return dict(self._rows(space, query, (space, document, space, document)))
 
     def document_texts(self, ns: str, document: int, shelf: str = "hot") -> dict[int, str]:
         """Every text of a document, those of its earlier revisions included."""
