@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from mnemic.models.document import Document, Message
 from mnemic.store.postgres.migrations import PATH
@@ -104,14 +104,19 @@ class Documents(Shelves):
         )
         return [number for (number,) in self._rows(space, query, (space,))]
 
-    def text_digests(self, ns: str, document: int) -> dict[int, str]:
-        """The digests that rows of truth name for the texts of a document now in use."""
-        space = self.space(ns)
+    def text_digests(self, ns: str, documents: Collection[int]) -> dict[int, dict[int, str]]:
+        """The digests that rows of truth name for the texts now in use, by document and text."""
+        if not documents:
+            return {}
+        space, wanted = self.space(ns), list(map(int, documents))
         query = (  # a document has a text or messages
-            "SELECT text_id, digest FROM documents WHERE ns=%s AND id=%s AND text_id IS NOT NULL"
-            " UNION ALL SELECT text_id, digest FROM messages WHERE ns=%s AND document=%s"
+            "SELECT id, text_id, digest FROM documents WHERE ns=%s AND id=ANY(%s) AND text_id IS NOT NULL"
+            " UNION ALL SELECT document, text_id, digest FROM messages WHERE ns=%s AND document=ANY(%s)"
         )
-        return dict(self._rows(space, query, (space, document, space, document)))
+        found: dict[int, dict[int, str]] = {}
+        for number, text_id, digest in self._rows(space, query, (space, wanted, space, wanted)):
+            found.setdefault(number, {})[text_id] = digest
+        return found
 
     def document_texts(self, ns: str, document: int, shelf: str = "hot") -> dict[int, str]:
         """Every text of a document, those of its earlier revisions included."""

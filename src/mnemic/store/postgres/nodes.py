@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from mnemic.models.document import Node
-from mnemic.store.base import Found, Ids, NewNode, Said
+from mnemic.store.base import Found, Ids, NewNode, Scored
 from mnemic.store.postgres import vectors
 from mnemic.store.postgres.connection import Write
 from mnemic.store.postgres.documents import Documents
@@ -30,11 +30,15 @@ from mnemic.text.tokens import is_prefix, terms
 _NODE = 'id, document, parent, path, kind, title, text_id, start, "end", reach, message, speaker'
 _INDEXED = "created_at, size, terms, talk, role"
 _INSERT = f"INSERT INTO nodes(ns, shelf, {_NODE}, {_INDEXED}) VALUES({','.join(['%s'] * 19)})"
-_SAID = "n.talk, n.message, n.role, n.id, n.size, n.terms, n.kind, n.speaker, n.created_at, n.shelf"
+_SCORED = (
+    "n.id, CASE WHEN n.talk IS NULL THEN n.document ELSE n.talk END,"
+    " CASE WHEN n.talk IS NULL THEN -1 ELSE coalesce(n.message, -1) END, n.created_at, n.role='user', n.kind='message',"
+    " n.speaker, n.terms"
+)
 _FOUND = (
     'n.id, n.parent, n.path, n.kind, n.title, n.text_id, n.start, n."end", n.reach, n.message, n.speaker, n.size, n.terms,'
     " n.document, d.path, d.kind, d.title, d.context, d.origin, d.importance, d.session, n.created_at,"
-    " least(n.created_at, d.recorded_at), v.forgotten_at, d.shelf, coalesce(m.role, ''),"
+    " least(n.created_at, d.recorded_at), v.forgotten_at, d.shelf, n.role,"
     " greatest(coalesce(u.last_accessed, 0), CASE WHEN d.kind='daily' THEN d.created_at ELSE d.recorded_at END),"
     " coalesce(u.access_count, 0), u.tier"
 )
@@ -42,7 +46,6 @@ _JOINED = (
     "nodes n JOIN documents d ON d.ns=n.ns AND d.id=n.document AND d.shelf=n.shelf"
     " LEFT JOIN visibility v ON v.ns=d.ns AND v.path=d.path"
     " LEFT JOIN usage u ON u.ns=d.ns AND u.document=d.id"
-    " LEFT JOIN messages m ON m.ns=n.ns AND m.document=n.document AND m.seq=n.message"
 )
 _PAST_DAY = "(path>='/daily/' AND path<'/daily0' AND kind='daily' AND created_at<%s)"
 """A daily note is as old as its day, whenever it was read."""
@@ -188,7 +191,8 @@ def rebuild(write: Write) -> int:
     ns, made, after = write.space, 0, 0
     for table in ("fulltext", "vocabulary"):
         write.run(f"DELETE FROM {table} WHERE ns=%s", (ns,))
-    write.run("UPDATE lexicon SET nodes=0, terms=0 WHERE ns=%s", (ns,))
+    # What somebody has read of the nodes may not be true any longer, as if they had been removed.
+    write.run("UPDATE lexicon SET nodes=0, terms=0, removed=removed+1 WHERE ns=%s", (ns,))
     write.run("UPDATE nodes SET size=0, terms='' WHERE ns=%s AND size>0", (ns,))
     query = (
         "SELECT n.id, n.shelf, n.parent, n.title, n.start, n.reach, n.speaker, t.body FROM nodes n"
@@ -236,27 +240,30 @@ class Nodes(Documents):
         query = f"SELECT {_FOUND} FROM {_JOINED} WHERE n.ns=%s AND n.id=ANY(%s) AND n.shelf=%s"
         return [Found(*row) for row in self._rows(space, query, (space, list(map(int, ids)), checked_shelf(shelf)))]
 
-    def places(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, tuple[int, int] | None]:
-        """Where nodes stand in a conversation, as (talk, seq); `None` for a node of no message."""
-        if not len(ids):
-            return {}
-        space = self.space(ns)
-        query = "SELECT id, talk, message FROM nodes WHERE ns=%s AND id=ANY(%s) AND shelf=%s"
-        rows = self._rows(space, query, (space, list(map(int, ids)), checked_shelf(shelf)))
-        return {number: (talk, seq) if talk is not None and seq is not None else None for number, talk, seq in rows}
-
-    def turns(self, ns: str, places: Sequence[tuple[int, int]], shelf: str = "hot") -> list[Said]:
-        """The nodes that have words at (talk, seq) places, by place, with no more than scoring needs."""
-        if not places:
+    def beside(self, ns: str, runs: Sequence[int], reach: int, shelf: str = "hot") -> list[Scored]:
+        """The nodes that have words or are of a message whose ids lie in some runs of `reach`, the first run from 0."""
+        if not len(runs):
             return []
-        space, runs = self.space(ns), _runs(places)
+        space = self.space(ns)
         query = (
-            f"SELECT {_SAID} FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS run(t, low, high)"
-            " JOIN nodes n ON n.ns=%s AND n.talk=run.t AND n.message BETWEEN run.low AND run.high"
-            " WHERE n.size>0 AND n.shelf=%s ORDER BY run.t, n.message, n.id"
+            f"SELECT {_SCORED} FROM unnest(%s::bigint[]) AS run(place)"
+            " JOIN nodes n ON n.ns=%s AND n.id BETWEEN run.place*%s AND run.place*%s+%s"
+            " WHERE n.shelf=%s AND (n.size>0 OR n.message IS NOT NULL)"
         )
-        talks, low, high = (list(column) for column in zip(*runs, strict=True))
-        return [Said._make(row) for row in self._rows(space, query, (talks, low, high, space, checked_shelf(shelf)))]
+        return self._rows(space, query, (list(map(int, runs)), space, reach, reach, reach - 1, checked_shelf(shelf)))
+
+    def turns(self, ns: str, runs: Sequence[tuple[int, int, int]], shelf: str = "hot") -> Ids:
+        """The nodes of the messages in runs of a conversation (talk, first and last seq), ascending."""
+        if not len(runs):
+            return np.zeros(0, dtype=np.int64)
+        space = self.space(ns)
+        query = (
+            "SELECT string_agg(int8send(n.id), ''::bytea)"
+            " FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS run(t, low, high)"
+            " JOIN nodes n ON n.ns=%s AND n.talk=run.t AND n.message BETWEEN run.low AND run.high WHERE n.shelf=%s"
+        )
+        talks, low, high = (list(map(int, column)) for column in zip(*runs, strict=True))
+        return np.unique(_numbers(self._row(space, query, (talks, low, high, space, checked_shelf(shelf)))))
 
     def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]:
         """In how many nodes each term occurs. For a prefix term: how many nodes hold a term that begins so."""
@@ -275,14 +282,7 @@ class Nodes(Documents):
         space = self.space(ns)
         # One string from the server is a tenth of the cost of one row for each node.
         query = "SELECT string_agg(int8send(node), ''::bytea) FROM fulltext WHERE ns=%s AND words @@ %s::tsquery"
-        found = self._row(space, query, (space, _query(space, checked_shelf(shelf), [term])))
-        return np.frombuffer(found[0] or b"" if found else b"", dtype=">i8").astype(np.int64)
-
-    def terms(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> dict[int, bytes]:
-        """The index terms of nodes, as `Found.terms`."""
-        space = self.space(ns)
-        query = "SELECT id, terms FROM nodes WHERE ns=%s AND id=ANY(%s) AND shelf=%s"
-        return dict(self._rows(space, query, (space, list(map(int, ids)), checked_shelf(shelf)))) if len(ids) else {}
+        return _numbers(self._row(space, query, (space, _query(space, checked_shelf(shelf), [term]))))
 
     def nodes_within(
         self, ns: str, *, below: str = "", documents: Collection[str] | None = None, context: str | None = None,
@@ -438,12 +438,6 @@ def _query(ns: int, shelf: str, terms: Sequence[str]) -> str:
     return " & ".join(quoted)
 
 
-def _runs(keys: Sequence[tuple[int, int]]) -> list[tuple[int, int, int]]:
-    """Places joined into runs of one conversation, so that one range read serves neighbours."""
-    runs: list[tuple[int, int, int]] = []
-    for session, seq in sorted(set(keys)):
-        if runs and runs[-1][0] == session and seq <= runs[-1][2] + 1:
-            runs[-1] = (session, runs[-1][1], seq)
-        else:
-            runs.append((session, seq, seq))
-    return runs
+def _numbers(row: tuple[Any, ...] | None) -> Ids:
+    """The ids of a row that holds them as one string."""
+    return np.frombuffer(row[0] or b"" if row else b"", dtype=">i8").astype(np.int64)

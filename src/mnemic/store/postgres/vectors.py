@@ -11,7 +11,7 @@ import numpy as np
 
 from mnemic.store.base import CodeBlock, EmbedderRow, QueueRow, VectorRow
 from mnemic.store.postgres.connection import Halves, Write
-from mnemic.store.postgres.shelves import Shelves, checked_shelf
+from mnemic.store.postgres.shelves import Shelves, capped, checked_shelf
 
 _LAST = (1 << 63) - 1
 _HEAD = 4
@@ -163,11 +163,15 @@ class Vectors(Shelves):
         found = self._row(space, "SELECT count(*) FROM vectors WHERE ns=%s AND embedder=%s", (space, embedder))
         return int(found[0]) if found else 0
 
-    def codes(self, ns: str, embedder: int, after: int = 0, shelf: str = "hot") -> list[CodeBlock]:
+    def codes(self, ns: str, embedder: int, after: int = 0, limit: int = -1, shelf: str = "hot") -> list[CodeBlock]:
         """The code blocks that begin after a stamp, in the order their vectors came."""
         space = self.space(ns)
-        query = "SELECT first, last, nodes, codes FROM codes WHERE ns=%s AND embedder=%s AND shelf=%s AND first>%s ORDER BY first"
-        return [CodeBlock(*row) for row in self._rows(space, query, (space, embedder, checked_shelf(shelf), after))]
+        query = (
+            "SELECT first, last, nodes, codes FROM codes WHERE ns=%s AND embedder=%s AND shelf=%s AND first>%s"
+            " ORDER BY first LIMIT %s"
+        )
+        values = (space, embedder, checked_shelf(shelf), after, capped(limit))
+        return [CodeBlock(*row) for row in self._rows(space, query, values)]
 
     def codes_last(self, ns: str, embedder: int, shelf: str = "hot") -> int:
         """The stamp up to which vectors have codes; 0 without any."""
