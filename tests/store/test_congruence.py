@@ -172,6 +172,7 @@ def agree(server: Server, steps: list[tuple[Any, ...]]) -> None:
          ("remember", "one", "walrus\n\nseal", "Zoo", "file:///z"), ("index", "one"), ("undo", "one", 1)],
         [("remember", "one", "seal", "Zoo", None), ("remember", "two", "kiln", "Zoo", None), ("forget", "one", 0),
          ("undo", "one", 1), ("undo", "one", 1), ("undo", "one", 0), ("rebuild",)],
+        [("remember", "one", "seal", "", None), ("undo", "one", 0), ("index", "one")],
         [("repeat", "one", "seal", "op1"), ("repeat", "one", "seal", "op1"), ("repeat", "one", "kiln", "op1"),
          ("erase", "one", 0), ("repeat", "one", "seal", "op1")],
         [("capture", "one", ["walrus", "seal"], "s"), ("index", "one"), ("rotate", "one", 40), ("index", "one"),

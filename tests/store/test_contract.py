@@ -16,9 +16,6 @@ from tests.homes import Home, both
 pytestmark = both
 
 
-NODES = range(99)
-
-
 def half(*values: float) -> bytes:
     return np.array(values, dtype=np.float16).tobytes()
 
@@ -107,7 +104,8 @@ def test_full_text_is_the_same_after_a_rebuild(home: Home) -> None:
         store = home.store
         return (
             [home.search(word) for word in words], store.lexicon("default")[:2], store.document_frequencies("default", words),
-            [sorted(store.postings("default", word).tolist()) for word in words], sorted((one.id, one.terms) for one in store.found("default", NODES)),
+            [sorted(store.postings("default", word).tolist()) for word in words],
+            sorted((one.id, one.terms) for one in store.found("default", range(99))),
         )  # fmt: skip
 
     before = known()

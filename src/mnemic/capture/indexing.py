@@ -110,12 +110,14 @@ class Indexer:
             settled.append((number, document, seen))
             fresh += made
         fresh.sort(key=lambda one: one.node)
-        edges = self._edges(ns, fresh)
+        embedder = self.row.id  # made where it is new, which is a write of its own
+        with self._store.reading():  # a dozen questions a node
+            edges = self._edges(ns, fresh)
 
         def put() -> None:
             with self._store.write(ns) as tx:
                 for shelf in SHELVES:
-                    tx.put_vectors(self.row.id, [one.row for one in fresh if one.shelf == shelf], shelf)
+                    tx.put_vectors(embedder, [one.row for one in fresh if one.shelf == shelf], shelf)
                 tx.put_edges(edges)
                 for number, document, seen in settled:
                     # If the document changed while the model worked, it stays in the queue for what is new.
