@@ -64,7 +64,8 @@ class Twin:
         try:
             return getattr(self, f"_{verb}")(*rest)
         except MnemicError as error:
-            return type(error).__name__, str(error)
+            # Of a document on another shelf, files find its messages away before they find its own row changed.
+            return type(error).__name__, str(error).partition(" stands on it: ")[0]
 
     def _remember(self, ns: str, words: str, title: str, source: str | None) -> object:
         return self.home.remember(words, ns, title=title, source=source, kind="file" if source else "note")
