@@ -21,6 +21,8 @@ words = st.sampled_from([
     "x" * 40,
 ])  # fmt: skip
 texts = st.builds(lambda word, times: "\n".join([word] * times), words, st.sampled_from([1, 1, 1, 2, 5, 60]))
+PATIENT = 600.0
+"""For a search on a busy machine: what came too late is left out, which is another prompt."""
 IMAGE = "iVBORw0KGgo" * 50
 
 
@@ -117,11 +119,11 @@ def test_a_prompt_fits_is_whole_keeps_the_latest_user_message_and_is_stable(
 ) -> None:
     sent = json.dumps(messages)
     session = f"s{next(SESSIONS)}"
-    with memory.window(session, window=window, headroom=0.25) as context:
+    with memory.window(session, window=window, headroom=0.25, seconds=PATIENT) as context:
         made = context.prepare(messages)
         again = context.prepare(messages)
         fed_back = context.prepare(made.messages)
-    with memory.window(session, window=window, headroom=0.25) as other:
+    with memory.window(session, window=window, headroom=0.25, seconds=PATIENT) as other:
         elsewhere = other.prepare(made.messages)
     assert json.dumps(messages) == sent
     assert made.after == sum(read(m).tokens for m in made.messages) <= context.budget.limit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any
 
 from mnemic import Memory
@@ -78,8 +79,7 @@ class Filler(Desk):
             if row:
                 if not self.page.locator(row).count():
                     return
-                self.page.locator(row).first.click()
-                self.page.wait_for_selector("dialog.wide")
+                self._open(row)
             within = "dialog.wide" if row else "main"
             names = self.page.locator(f"{within} button").all_inner_texts()
             left = [name for name in names if name.endswith("…") and name not in done]
@@ -90,6 +90,17 @@ class Filler(Desk):
             self.page.locator(f"{within} button", has_text=re.compile(f"^{re.escape(left[0])}$")).first.click()
             self.page.wait_for_selector("dialog form")
             self._fill()
+
+    def _open(self, row: str) -> None:
+        """The sheet of a row. A list that is made anew under the pointer, because something changed, takes no click."""
+        from playwright.sync_api import TimeoutError as Late
+
+        for patience in (4_000, 4_000, 20_000):
+            self.page.locator(row).first.click()
+            with suppress(Late):
+                self.page.wait_for_selector("dialog.wide", timeout=patience)
+                return
+        raise AssertionError(f"a click on {row!r} opens nothing")
 
     def _fill(self) -> None:
         title = self.page.inner_text("dialog form h2")

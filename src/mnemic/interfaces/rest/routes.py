@@ -155,6 +155,7 @@ WIKI = ("search", "resolve", "toc", "infobox", "links", "category", "read", "tal
 
 
 ELSEWHERE: Mapping[str, str] = {
+    "copy": "from this home to another, which only a person at this machine may name: the command line",
     "open": "how a home is opened", "close": "how it is closed", "within": "the header mnemic-namespace",
     "examine": "for a home that does not open", "recover": "for a home that does not open",
     "restore": "nobody else may have the home open, so not what serves it either: the command line",
