@@ -44,7 +44,7 @@ SURE = 100
 """So many of the best are scored by their full vectors; in a large home the others by what their codes tell."""
 HOUR_MS = 3_600_000
 RERANKED = 30
-FLOOR = {"vector": 2.0, "words": 0.4}
+FLOOR = {"vector": 2.2, "words": 0.4}
 """Below this the best hit is no answer: set so that one in a hundred answerable questions is refused (docs/recall.md)."""
 TAIL = 0.3
 """What share of the floor the further hits must reach once the best is above it."""
