@@ -392,3 +392,23 @@ def test_a_write_within_a_read_is_refused(home: Home) -> None:
         home.store.documents("default")
         with pytest.raises(StoreError), home.store.write("default"):
             raise AssertionError
+
+
+def test_vectors_that_come_after_a_move_come_after_what_was_moved_whatever_embedders_there_are(home: Home) -> None:
+    home.remember("walrus one", title="One")
+    home.remember("walrus two", title="Two")
+    moved, other = (document.id for document in home.store.documents("default"))
+    nodes = {number: [node.id for node in home.store.nodes("default", number)] for number in (moved, other)}
+    embedders = [home.store.embedder(name, 2).id for name in ("a", "b")]
+    with home.store.write("default") as tx:
+        for embedder in embedders:
+            tx.put_vectors(embedder, [VectorRow(node, b"", half(1, 0)) for node in nodes[moved]])
+        tx.note_stray(moved, "warm")
+    for source, target in (("hot", "warm"), ("warm", "hot")):
+        with home.store.write("default") as tx:
+            tx.move(moved, source, target, with_vectors=True)
+    for embedder in reversed(embedders):
+        last = home.store.vectors_last("default", embedder)
+        with home.store.write("default") as tx:
+            tx.put_vectors(embedder, [VectorRow(node, b"", half(0, 1)) for node in nodes[other]])
+        assert [node for _, node, _ in home.store.vectors_since("default", embedder, last, 9)] == nodes[other]

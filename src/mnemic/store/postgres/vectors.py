@@ -48,10 +48,10 @@ def put(write: Write, embedder: int, rows: Sequence[VectorRow], stamp: int, shel
 
 
 def move(write: Write, nodes: Sequence[int], target: str, stamp: int) -> None:
-    """Let the vectors of nodes stand on another shelf, as the last that came there."""
+    """Let the vectors of nodes stand on another shelf, as the last that came there. Needs as many stamps as there are nodes."""
     write.run(
         "UPDATE vectors v SET shelf=%s, stamp=%s+o.place FROM (SELECT embedder, node,"
-        " row_number() OVER (ORDER BY embedder, node)-1 AS place FROM vectors WHERE ns=%s AND node=ANY(%s)"
+        " row_number() OVER (PARTITION BY embedder ORDER BY node)-1 AS place FROM vectors WHERE ns=%s AND node=ANY(%s)"
         " AND embedder=ANY(SELECT id FROM embedders)) AS o WHERE v.ns=%s AND v.embedder=o.embedder AND v.node=o.node",
         (target, stamp, write.space, list(nodes), write.space),
     )
