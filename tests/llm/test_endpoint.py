@@ -13,6 +13,7 @@ import pytest
 
 from mnemic.errors import BadInput, BudgetSpent, MissingExtra, ModelError
 from mnemic.llm import Budgeted, Endpoint, Failed, open_judge
+from mnemic.llm.base import bound
 from mnemic.settings import LlmSettings, Secret
 
 SCHEMA = {"type": "object"}
@@ -210,6 +211,18 @@ def test_what_is_no_chat_completion_is_a_failure_of_the_server(server: Server, a
     with pytest.raises(Failed, match="answered with no chat completion") as caught:
         ask(server)
     assert caught.value.down
+
+
+@pytest.mark.parametrize("tokens", [0, -5_000_000])
+def test_an_answer_that_says_it_cost_nothing_or_less_costs_what_it_may_have_cost(server: Server, tokens: int) -> None:
+    server.says('{"a": 1}', tokens=tokens)
+    assert ask(server).tokens == bound("rules") + bound("data") + bound('{"a": 1}')
+
+
+def test_a_cost_that_is_no_number_is_a_failure_of_the_server(server: Server) -> None:
+    server.says("{}", tokens=float("inf"))  # type: ignore[arg-type]
+    with pytest.raises(Failed, match="answered with no chat completion"):
+        ask(server)
 
 
 def test_nobody_listening_costs_no_token(server: Server) -> None:

@@ -65,8 +65,9 @@ class Endpoint:
             choice = answer["choices"][0]
             text, ended = choice["message"]["content"] or "", choice.get("finish_reason")
             usage = answer.get("usage") or {}
-            tokens = int(usage.get("total_tokens") or 0) or bound(system) + bound(prompt) + bound(text)
-        except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
+            told = int(usage.get("total_tokens") or 0)
+            tokens = told if told > 0 else bound(system) + bound(prompt) + bound(text)
+        except (ValueError, OverflowError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
             raise self._failed("answered with no chat completion", down=True) from None
         content, problem = _object(str(text))
         if content is not None:
