@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.synthesis import article
-from mnemic.synthesis.wikify import ordered, paragraphs, read, tidied
+from mnemic.synthesis.wikify import ordered, paragraphs, read, split, tidied
 from tests.synthesis.homes import Scripted, files, honest, opened, say, shown
 from tests.synthesis.homes import article as page
 
@@ -77,6 +77,36 @@ def test_personal_life_stands_behind_the_sections_of_a_theme() -> None:
     done = ordered(text)
     assert [row.heading for row in article.body_sections(done)] == ["Arts", "Personal life", "Mine"]
     assert (ordered(done), len(done)) == (done, len(text))
+
+
+def grown(cited: int) -> str:
+    """An article with a section that has outgrown it, whose last paragraph cites a footnote."""
+    days = [f"*{day} March 2026.* Ines painted {'a boat and ' * 30}a mill.[^{cited if day == 9 else 1}]" for day in range(1, 10)]
+    note = "[^1]: `conv:0123abcd` (2026-03-01, Ines) - `/sessions/s/1/turn-1`"
+    arts = "\n\n".join(days)
+    return f"# Ines\n\n**Ines** paints.\n\n## Arts\n\n{arts}\n\n## Home\n\nA house.\n\n## References\n\n{note}\n"
+
+
+def test_a_section_that_cites_what_there_is_not_stays_where_it_is() -> None:
+    assert split(grown(1), "Ines") is not None
+    assert split(grown(7), "Ines") is None
+
+
+def test_a_footnote_that_a_person_took_away_stops_no_night(tmp_path: Path) -> None:
+    judge = Scripted(honest)
+    with opened(tmp_path, judge=judge) as memory:
+        for session, things in (("a", FIRST), ("b", LATER), ("c", ("a swan", "a fox", "an owl"))):
+            many(memory, session, *things)
+            memory.dream()
+        file = memory.vault.root / "articles" / "Ada.md"
+        text = file.read_text()
+        arts = next(row for row in article.body_sections(text) if row.anchor == "arts")
+        number = article.markers(text[arts.body : arts.end])[0]
+        (line,) = [line for line in text.split("\n") if line.startswith(f"[^{number}]:")]
+        file.write_text(text.replace(line + "\n", ""))
+        memory.vault.sync()
+        many(memory, "d", "a heron", "a crane", "a stork", "a gull")
+        assert memory.dream(judge="endpoint", max_calls=50, max_tokens=10**6)["id"] is not None
 
 
 def test_an_older_session_that_comes_late_goes_where_its_day_is(tmp_path: Path) -> None:

@@ -712,7 +712,7 @@ class Run:
             for one in paragraph.told:
                 plain = article.shown(one.text)
                 for number in one.numbers:
-                    said = self.reading.turn(known[number].path)
+                    said = self.reading.turn(known[number].path) if number in known else None
                     if said is None:
                         return []
                     rows.append(Statement(plain, said, 0.0, False, "", frozenset(), plain))

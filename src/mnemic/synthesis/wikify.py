@@ -124,13 +124,18 @@ class Parted:
 
 
 def split(text: str, title: str) -> Parted | None:
-    """An article and its largest section as one of its own, where that outweighs all others; the section keeps a summary."""
+    """An article and its largest section as one of its own, where that outweighs all others; the section keeps a summary.
+
+    None where the section cites a footnote that there is not: it would stand for another source in an article of its own.
+    """
     rows = [row for row in article.body_sections(text) if row.heading != HISTORY]
     if len(rows) < 2:
         return None
     size = {row.anchor: article.words(article.without_markers(text[row.body : row.end])) for row in rows}
     largest = max(rows, key=lambda row: size[row.anchor])
     if size[largest.anchor] < SPLIT_WORDS or size[largest.anchor] < sum(size.values()) - size[largest.anchor]:
+        return None
+    if not article.notes(text).keys() >= set(article.markers(text[largest.body : largest.end])):
         return None
     return _parted(text, title, largest)
 
