@@ -65,6 +65,13 @@ class Grant:
         """The scopes that are needed and not granted."""
         return [scope for scope in needs if scope not in self.scopes]
 
+    def vouch(self) -> None:
+        """Raises Refused where its word counts for less than an agent's, and would come to count as one."""
+        from mnemic.knowledge.origin import AGENT, RANK
+
+        if RANK[self.voice] < AGENT:
+            raise Refused(f"this counts as an agent's word, the token {self.name!r} speaks as {self.voice}: use another token")
+
     def walled(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """An answer without what tells of the whole home, unless that is this token's to see."""
         return {name: item for name, item in row.items() if self.namespaces is None or name not in WHOLE_HOME}

@@ -228,7 +228,7 @@ def test_an_agents_token_brings_an_agents_word_on_every_route(client: Client, me
     headers = client.granted(*SCOPES, voice="agent")
     assert {route.target for route in ROUTES if route.personal} == {
         "accept", "undo", "tier", "observe", "window_observe", "hook", "cards.set", "cards.log", "cards.link", "cards.rename",
-        "cards.retire",
+        "cards.retire", "read_export",
     }  # fmt: skip
     told = {  # what is complete but for whose word it is, and what it may not be
         "/facts": {"category": "identity", "key": "x", "value": "y"}, "/tier": {"path": PATH, "tier": "core"},
@@ -244,6 +244,25 @@ def test_an_agents_token_brings_an_agents_word_on_every_route(client: Client, me
     client.ask("POST", ROOT + "/capture", headers=headers, json={"turns": turns, "session": "s"})
     hit = memory.recall("moved to Faro").hits[0]
     assert memory.show(hit.path)["origin"] == "agent"
+
+
+@pytest.mark.parametrize("voice", ["user", "agent", "tool", "web", "import"])
+def test_nothing_comes_in_over_another_door_as_more_than_the_tokens_word(client: Client, memory: Memory, voice: str) -> None:
+    headers = client.granted(*SCOPES, voice=voice)
+    turns = [{"role": role, "content": f"The {role} moved to Faro."} for role in ("user", "assistant", "tool")]
+    client.ask("POST", "/mem0/v3/memories/add", headers=headers, json={"messages": turns, "user_id": "ada"})
+    added = [record.origin for record in memory.records.below(("mem0",))]
+    assert added == {"user": ["user", "agent", "tool"], "agent": ["agent", "agent", "tool"]}.get(
+        voice, [voice, voice, "tool"]
+    )
+    (number, *_) = [record.key[1] for record in memory.records.below(("mem0",))]
+    client.ask("PUT", f"/mem0/v1/memories/{number}", headers=headers, json={"metadata": {"seen": True}})
+    assert memory.records.below(("mem0",))[0].origin == added[0]
+    low = voice not in ("user", "agent")
+    kept = client.ask("PUT", ROOT + "/record", headers=headers, json={"key": ["a"], "body": "b"})
+    told = mcp(memory, lambda line: line.call_tool("remember", {"text": "A robot sat down."}), headers)
+    assert (kept.status_code == 422, told.is_error) == (low, low)
+    assert client.ask("POST", ROOT + "/recall", headers=headers, json={"query": "robot"}).status_code == 200
 
 
 def test_a_hook_names_a_file_of_this_machine_so_a_token_of_a_namespace_cannot(

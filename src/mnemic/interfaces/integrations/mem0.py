@@ -22,8 +22,9 @@ from mnemic.errors import BadInput, NotFound
 from mnemic.interfaces.integrations import CHANNEL, origin_of
 from mnemic.interfaces.integrations.asking import scored
 from mnemic.interfaces.integrations.mem0_filter import ENTITIES, fits, names_entity
-from mnemic.knowledge.origin import checked
+from mnemic.knowledge.origin import checked, lowest
 from mnemic.ledger.chain import canonical
+from mnemic.models.event import Origin
 from mnemic.models.record import Record
 
 if TYPE_CHECKING:
@@ -44,10 +45,12 @@ class Mem0Error(BadInput, ValueError):
 
 
 class Mem0:
-    """The memories of one namespace."""
+    """The memories of one namespace. What comes in counts as the word of `voice` at most."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, voice: Origin = "user") -> None:
         self._memory, self._records = memory, memory.records
+        self._voice = voice
+        self._channel = lowest((CHANNEL, voice))
 
     def add(
         self, messages: str | Mapping[str, Any] | Sequence[Mapping[str, Any]], *, user_id: str | None = None,
@@ -69,7 +72,7 @@ class Mem0:
             number, known = self._place(scope, text)
             if known is None:
                 head = {**scope, **told, **more, "history": []}
-                known = self._put(number, text, head, str(message.get("role")))
+                known = self._put(number, text, head, origin_of(message.get("role")))
                 results.append({"id": number, "memory": known.body, "event": "ADD"})
             else:
                 results.append({"id": number, "memory": known.body, "event": "NONE"})
@@ -112,12 +115,12 @@ class Mem0:
         }
         if expiration_date is not _KEEP:
             head["expiration_date"] = _day(expiration_date)
-        self._put(memory_id, fresh, head, "" if fresh != record.body else record.origin)
+        self._put(memory_id, fresh, head, CHANNEL if fresh != record.body else checked(record.origin))
         return {"message": "Memory updated successfully!"}
 
     def delete(self, memory_id: str) -> dict[str, str]:
         """Hide a memory. Raises NotFound."""
-        self._records.remove(self._record(memory_id).key, channel=CHANNEL)
+        self._records.remove(self._record(memory_id).key, channel=self._channel)
         return {"message": "Memory deleted successfully!"}
 
     def delete_all(
@@ -128,12 +131,12 @@ class Mem0:
         if not scope:
             raise Mem0Error("At least one filter is required to delete all memories. If you want to delete all memories,"
                             " use the `reset()` method.")  # fmt: skip
-        self._records.remove(*(record.key for record in self._found(scope, {}, True)), channel=CHANNEL)
+        self._records.remove(*(record.key for record in self._found(scope, {}, True)), channel=self._channel)
         return {"message": "Memories deleted successfully!"}
 
     def reset(self) -> None:
         """Hide every memory that was added here; nothing else in the namespace."""
-        self._records.remove(*(record.key for record in self._records.below((ROOT,))), channel=CHANNEL)
+        self._records.remove(*(record.key for record in self._records.below((ROOT,))), channel=self._channel)
 
     def history(self, memory_id: str) -> list[Row]:
         """What a memory was, the oldest first. Raises NotFound."""
@@ -174,8 +177,8 @@ class Mem0:
             self._memory.set_bookmark(ROOT, kept)
         return str(kept["salt"])
 
-    def _put(self, number: str, text: str, head: Mapping[str, Any], role: str) -> Record:
-        channel = checked(role) if role in ("user", "tool") else origin_of(role)
+    def _put(self, number: str, text: str, head: Mapping[str, Any], origin: Origin) -> Record:
+        channel = lowest((origin, self._voice))
         title = " ".join(text[: 4 * TITLE_CHARS].split())[:TITLE_CHARS]
         (record,) = self._records.put(Entry(key=(ROOT, number), head=head, body=text, title=title, channel=channel))
         return record

@@ -79,7 +79,7 @@ def _answered(access: Access, scope: Mapping[str, Any], body: bytes) -> tuple[in
                 access.need("read" if methods[method] in READING else "write")
                 given = _given(scope, body)
                 named = {name: unquote(value) for name, value in match.groupdict().items()}
-                return 200, methods[method](Mem0(access.memory()), {**given, **named})
+                return 200, methods[method](Mem0(access.memory(), access.grant.voice), {**given, **named})
             except MnemicError as error:
                 return next((status for kind, status in STATUS if isinstance(error, kind)), 500), {"detail": str(error)}
     return (405, {"detail": f"{method} is not known here"}) if known else (404, {"detail": "Not Found"})

@@ -154,6 +154,8 @@ def answer(tool: Tool, access: Access, arguments: dict[str, Any] | None) -> type
     """One call: check, do, show. Whatever goes wrong is an answer that says what to do next."""
     try:
         access.need(tool.needs)
+        if not tool.reads:
+            access.grant.vouch()
         given = checked(tool.schema, arguments, tool.name)
         reply = tool.call(access.memory(), given)
         return _shown(replace(reply, data=access.grant.walled(reply.data)) if tool.home else reply)

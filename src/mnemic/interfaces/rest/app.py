@@ -36,7 +36,7 @@ from mnemic.interfaces.rest.door import MEM0, Door, said
 from mnemic.interfaces.rest.observed import Observed
 from mnemic.interfaces.rest.openapi import IMPORTS, LIMIT, MOST, ROOT, document
 from mnemic.interfaces.rest.problems import of_error, problem, written
-from mnemic.interfaces.rest.routes import ROUTES, Route
+from mnemic.interfaces.rest.routes import AGENTS, ROUTES, Route
 from mnemic.interfaces.rest.shapes import from_text, value
 from mnemic.interfaces.rest.spaces import Spaces
 from mnemic.interfaces.tokens import ACCESS, Access, Grant, Tokens, lacks
@@ -185,6 +185,8 @@ def _voiced(route: Route, grant: Grant, given: dict[str, Any]) -> dict[str, Any]
         return given
     if route.personal:
         raise Refused(f"only a person can do this, and the token {grant.name!r} speaks as {grant.voice}: use another token")
+    if route.target in AGENTS:
+        grant.vouch()
     return {**given, **{name: lowered(grant.voice, given.get(name)) for name in route.voices}}
 
 

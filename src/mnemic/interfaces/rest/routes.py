@@ -177,10 +177,12 @@ ELSEWHERE: Mapping[str, str] = {
 }  # fmt: skip
 """Public methods that are no route, and why, or what does it instead."""
 UNVOICED = frozenset({
-    "flush", "set_bookmark", "vault.sync", "take", "read_export", "export_delete", "records.put", "records.remove",
+    "flush", "set_bookmark", "vault.sync", "take", "export_delete", "records.put", "records.remove",
     "window_prepare", "work_next", "work_submit", "window_work_next", "window_work_submit",
 })  # fmt: skip
 """What writes and is nobody's word: an import's is quoted, a record's and an order's the agent's, whoever brings it."""
+AGENTS = frozenset({"records.put", "work_submit", "window_work_submit"})
+"""What counts as an agent's word, whoever brings it: nothing for a token that counts for less."""
 INSIDE = frozenset({"vault"})
 """Parts whose other methods are the door of other parts to the files, and no verbs of a user."""
 
