@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -155,12 +157,17 @@ def test_a_backup_comes_back(memory: Memory, setting: Setting) -> None:
     assert any(Path(done["kept"]).iterdir())
 
 
-def test_a_backup_that_is_not_whole_changes_nothing(memory: Memory, setting: Setting) -> None:
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_backup_that_is_not_whole_changes_nothing(memory: Memory, setting: Setting, inside: bool) -> None:
     memory.remember("The kiln fires at noon.", title="kiln")
     file = setting.folder / "b.zip"
     memory.backup(file)
     data = bytearray(file.read_bytes())
-    data[len(data) // 3] ^= 0xFF
+    with zipfile.ZipFile(file) as archive:
+        item = max(archive.infolist(), key=lambda item: item.compress_size)
+    header = item.header_offset
+    begin = header + 30 + sum(struct.unpack("<HH", data[header + 26 : header + 30]))
+    data[begin + (item.compress_size // 2 if inside else 0)] ^= 0xFF
     file.write_bytes(data)
     with pytest.raises(MnemicError):
         memory.restore(file)

@@ -195,6 +195,21 @@ def test_a_record_is_kept_under_its_key_read_edited_and_hidden(client: Client) -
     assert client.ask("GET", "/api/v1/record?key=app&key=one").status_code == 404
 
 
+@pytest.mark.parametrize("harm", ["torn", "encrypted"])
+def test_an_archive_that_cannot_be_unpacked_is_refused(client: Client, memory: Memory, harm: str) -> None:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("manifest.json", "{}" * 1_000)
+    data = bytearray(held.getvalue())
+    if harm == "torn":
+        data[30 + len("manifest.json")] = 0xFF  # no kind of block
+    else:
+        data[6] |= 1
+        data[data.find(b"PK\x01\x02") + 8] |= 1
+    found = client.ask("POST", "/api/v1/import/mnemic", headers=FILE, content=bytes(data))
+    assert (found.status_code, "no export of mnemic" in found.json()["detail"]) == (400, True)
+
+
 def test_what_is_forgotten_or_marked_can_be_guarded_by_what_was_read(client: Client, memory: Memory) -> None:
     path = memory.remember(NOTE).path
     mark = client.ask("GET", "/api/v1/page", params={"path": path}).headers["etag"]

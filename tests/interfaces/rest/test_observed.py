@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from mnemic import Memory
 from mnemic.interfaces.rest.observed import Observed
 from tests.interfaces.mcp.clients import home
 from tests.interfaces.rest.clients import Client
+from tests.servers import Server
 
 NOTE = "Ada prefers the window seat."
 
@@ -65,6 +67,12 @@ def test_readiness_tells_of_a_home_that_is_gone_or_cannot_be_written(tmp_path: P
         found = client.ask("GET", "/readyz", headers={})
         assert (found.status_code, found.json()["detail"]) == (503, "the home cannot be read (StoreError): run `mnemic doctor`")
         assert client.ask("GET", "/healthz", headers={}).json() == {"ok": True}
+
+
+def test_a_home_on_a_server_is_ready(tmp_path: Path, server: Server) -> None:
+    environ = {"MNEMIC_CONFIG": str(tmp_path / "config"), "MNEMIC_FILES": str(tmp_path / "files")}
+    with Memory.open(server.fresh(), environ=environ) as memory:
+        assert Client(memory).ask("GET", "/readyz", headers={}).json() == {"ok": True}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -442,7 +442,8 @@ def _ready(memory: Memory) -> Handler:
             memory.ledger(limit=1)
         except MnemicError as error:
             return f"the home cannot be read ({type(error).__name__})"
-        return None if os.access(home, os.W_OK) and os.access(home / "memory.db", os.W_OK) else "the home cannot be written"
+        needed = [home] if memory.settings.store.url.value else [home, home / "memory.db"]
+        return None if all(os.access(place, os.W_OK) for place in needed) else "the home cannot be written"
 
     async def answer(_: Request) -> Response:
         why = await run_in_threadpool(look)

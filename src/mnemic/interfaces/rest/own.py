@@ -12,6 +12,7 @@ import re
 import shutil
 import stat
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -199,7 +200,7 @@ def _unpack(file: Path, folder: Path) -> None:
                 else:
                     with packed.open(item) as source, open(target, "xb") as out:
                         shutil.copyfileobj(source, out, 1 << 20)
-    except (zipfile.BadZipFile, OSError, NotImplementedError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, OSError, RuntimeError, EOFError) as error:
         raise BadInput(
             f"the body is no export of mnemic ({type(error).__name__}): send the file of GET /exports/{{name}}"
         ) from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -102,7 +103,7 @@ def read_manifest(source: Path) -> dict[str, Any]:
         raise BadInput(f"there is no file {str(source)!r}: name a backup that `mnemic backup` wrote") from None
     except KeyError:
         raise BadInput(f"{str(source)!r} is not a backup of a home on a server: it has no {MANIFEST}") from None
-    except (zipfile.BadZipFile, EOFError, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError) as error:
         raise Damaged(f"{str(source)!r} cannot be unpacked ({error}): use another backup") from None
     if found.get("format") != FORMAT or int(found["schema"]) > migrations.VERSION:
         raise BadInput(f"{str(source)!r} has schema {found.get('schema')!r}, this mnemic knows {migrations.VERSION}")
@@ -152,5 +153,5 @@ def _chunks(archive: zipfile.ZipFile, name: str, source: Path) -> Iterator[bytes
         with archive.open(name) as packed:
             while data := packed.read(CHUNK):
                 yield data
-    except (KeyError, zipfile.BadZipFile, EOFError) as error:
+    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise Damaged(f"{name} in {str(source)!r} is not whole ({error}): use another backup") from None

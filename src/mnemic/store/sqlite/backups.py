@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import zipfile
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -80,7 +81,7 @@ def unpack(source: Path, folder: Path, more: More | None = None) -> None:
                     os.fsync(target.fileno())
     except FileNotFoundError:
         raise BadInput(f"there is no file {str(source)!r}: name a backup that `mnemic backup` wrote") from None
-    except (zipfile.BadZipFile, EOFError, OSError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
         raise Damaged(f"{str(source)!r} cannot be unpacked ({error}): use another backup") from None
     for name in FILES.values():
         _check(folder / name, name)
