@@ -83,7 +83,14 @@ def test_a_name_is_given_once(tmp_path: Path) -> None:
         tokens(tmp_path).add("ci", scopes=["write"], namespaces=["work"])
 
 
+def row(**more: Any) -> str:
+    """A file with one token."""
+    return json.dumps({"tokens": [{"name": "a", "digest": "0" * 64, "scopes": ["read"], "namespaces": None, "voice": "user",
+                                   "made": 1, "expires": None, **more}]})  # fmt: skip
+
+
 @pytest.mark.parametrize(("text", "mode"), [
+    *((row(**wrong), 0o600) for wrong in ({"made": 10**30}, {"expires": 10**30}, {"digest": "é" * 64})),
     ("{}", 0o600), ("[", 0o600), ('{"tokens": [{}]}', 0o600), ('{"tokens": 3}', 0o600), ("", 0o600), (None, 0o644),
     ('{"tokens": [{"name": "a", "digest": "b", "scopes": "admin", "namespaces": null, "voice": "user", "made": 1,'
      ' "expires": null}]}', 0o600),

@@ -12,6 +12,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import secrets
 import stat
 import threading
@@ -30,6 +31,7 @@ from mnemic.settings import checked_namespace
 if TYPE_CHECKING:
     from mnemic.memory import Memory
 
+_DIGEST = re.compile("[0-9a-f]{64}")
 Scope = Literal["read", "write", "erase", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 FILE = "tokens.json"
@@ -195,17 +197,21 @@ class Tokens:
             try:
                 rows = json.loads(file.read())["tokens"]
                 return [_checked(row) for row in rows]
-            except (ValueError, KeyError, TypeError, RecursionError):
+            except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
                 raise BadInput(f"{str(self._file)!r} holds no tokens of mnemic: delete it, and give out new ones") from None
 
     def _write(self, rows: Iterable[Mapping[str, Any]]) -> None:
         fresh = self._file.with_name(f".{FILE}.{secrets.token_hex(4)}")
         stream = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(stream, "w", encoding="utf-8") as file:
-            json.dump({"tokens": list(rows)}, file, ensure_ascii=False, indent=1)
-            file.flush()
-            os.fsync(stream)
-        os.replace(fresh, self._file)
+        try:
+            with os.fdopen(stream, "w", encoding="utf-8") as file:
+                json.dump({"tokens": list(rows)}, file, ensure_ascii=False, indent=1)
+                file.flush()
+                os.fsync(stream)
+            os.replace(fresh, self._file)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise
 
     @contextmanager
     def _alone(self) -> Iterator[list[dict[str, Any]]]:
@@ -224,7 +230,7 @@ def _digest(text: str) -> str:
 
 
 def _checked(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row of the file. Raises ValueError, KeyError or TypeError for what is none: nothing is granted by half."""
+    """A row of the file. Raises ValueError, KeyError, TypeError or OverflowError for what is none: nothing is granted by half."""
     texts = [row["name"], row["digest"], *row["scopes"], *(row["namespaces"] or ())]
     times = [row["made"], *([row["expires"]] if row["expires"] is not None else [])]
     if not all(isinstance(one, str) for one in texts) or not all(isinstance(one, int) for one in times):
@@ -233,8 +239,9 @@ def _checked(row: Mapping[str, Any]) -> dict[str, Any]:
         row["voice"] not in VOICES
         or isinstance(row["namespaces"], str)
         or isinstance(row["scopes"], str)
-        or len(row["digest"]) != 64
+        or not _DIGEST.fullmatch(row["digest"])
     ):
         raise ValueError(row)
-    from_ms(row["made"])
+    for time in times:
+        from_ms(time)
     return dict(row)
