@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,23 @@ def test_a_service_is_found_while_it_runs_and_not_after(tmp_path: Path) -> None:
     with pytest.raises(Unanswered, match="the service ended"):
         running(str(tmp_path))
     assert "secret" not in (tmp_path / NOTE).read_text()
+
+
+def test_a_hook_that_looks_just_then_keeps_no_service_from_its_note(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hook, lock = os.open(tmp_path / NOTE, os.O_RDONLY | os.O_CREAT), fcntl.flock
+    lock(hook, fcntl.LOCK_SH)
+
+    def tried(stream: int, how: int) -> None:
+        try:
+            lock(stream, how)
+        except OSError:
+            lock(hook, fcntl.LOCK_UN)  # it has seen enough
+            raise
+
+    monkeypatch.setattr(fcntl, "flock", tried)
+    with noted(tmp_path, SERVED) as first:
+        assert first
+    os.close(hook)
 
 
 def test_the_note_of_a_killed_service_names_nobody(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,9 +35,7 @@ def noted(home: Path, note: Note, name: str = NOTE) -> Iterator[bool]:
     stream = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         os.fchmod(stream, 0o600)
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        if not _held(stream):
             yield False
             return
         os.ftruncate(stream, 0)
@@ -48,3 +46,15 @@ def noted(home: Path, note: Note, name: str = NOTE) -> Iterator[bool]:
             os.ftruncate(stream, 0)
     finally:
         os.close(stream)
+
+
+def _held(stream: int) -> bool:
+    """Take the lock of a note, unless a service has it; a hook that looks has it for a moment too, shared."""
+    while True:
+        with suppress(OSError):
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        try:
+            fcntl.flock(stream, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return False
