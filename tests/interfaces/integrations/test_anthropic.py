@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 anthropic = pytest.importorskip("anthropic", reason="pip install 'mnemic[anthropic]'")
@@ -130,6 +130,8 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iterator[Memory]]
 
 @settings(max_examples=8, deadline=None)
 @given(calls=st.lists(CALLS, min_size=4, max_size=14))
+@example(calls=[{"command": "create", "path": "/memories/a", "file_text": ""},
+                {"command": "view", "path": "/memories/a", "view_range": [2, -1]}])  # fmt: skip
 def test_a_thing_done_leaves_the_files_as_the_sdks_own_tool_leaves_them(
     room: Iterator[Memory], calls: list[dict[str, Any]]
 ) -> None:

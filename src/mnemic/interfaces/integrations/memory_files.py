@@ -233,7 +233,8 @@ def _numbered_file(path: str, text: str, view_range: Sequence[int] | None) -> st
     if view_range is not None and len(view_range) == 2:
         first = max(1, view_range[0])
         last = len(lines) if view_range[1] == -1 else view_range[1]
-    return "\n".join([f"Here's the content of {path} with line numbers:", *_numbered(lines[first - 1 : max(0, last)], first)])
+    shown = "\n".join(_numbered(lines[first - 1 : max(0, last)], first))
+    return f"Here's the content of {path} with line numbers:\n{shown}"
 
 
 def _listing(path: str, base: Parts, files: Mapping[Parts, Record]) -> list[tuple[str, int]]:
