@@ -273,6 +273,17 @@ def test_a_narrow_scope_finds_its_text_whatever_matches_better_elsewhere(tmp_pat
         assert [hit.title for hit in memory.recall("beach").hits] == ["beach"]
 
 
+def test_what_comes_below_a_forgotten_path_crowds_nothing_out_either(memory: Memory) -> None:
+    memory.remember("They say the beach is closed since the spring storms.", title="beach")
+    memory.remember("Beach.", title="list", source="file:///list.md")
+    memory.forget("/notes/list")
+    assert [hit.title for hit in memory.recall("beach").hits] == ["beach"]
+    memory.remember("\n\n".join(f"## {n}\n\nBeach {n:04x}" for n in range(200)), title="list", source="file:///list.md")
+    assert [hit.title for hit in memory.recall("beach").hits] == ["beach"]
+    wandering = memory.recall("", mode="creative", budget=Budget(nodes=3)).hits
+    assert [hit.path.split("/")[2] for hit in wandering] == ["list", "list", "list"]
+
+
 def test_namespaces_never_see_each_other(memory: Memory) -> None:
     memory.remember("The harbour is open.", title="mine")
     other = memory.within("other")

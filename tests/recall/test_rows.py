@@ -8,7 +8,7 @@ import pytest
 
 from mnemic.recall import rows
 from mnemic.recall.rows import Rows, Seen, joined
-from mnemic.store.sqlite.nodes import talk_number, term_hash
+from mnemic.store.trees import talk_number, term_hash
 from tests.homes import Home
 
 

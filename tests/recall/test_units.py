@@ -8,7 +8,7 @@ import pytest
 
 from mnemic.recall.rows import Seen, noted
 from mnemic.recall.units import Units, units
-from mnemic.store.sqlite.nodes import talk_number
+from mnemic.store.trees import talk_number
 from tests.homes import Home
 
 LONG = "rope " * 300

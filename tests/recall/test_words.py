@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mnemic.recall import words
 from mnemic.recall.words import frequencies, matching, rarest
 from mnemic.store import NewNode
-from mnemic.store.sqlite.nodes import term_hash
+from mnemic.store.trees import term_hash
 from mnemic.text.tokens import terms
 from tests.homes import Home
 

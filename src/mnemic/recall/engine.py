@@ -129,7 +129,8 @@ class Recall:
         self._seen: dict[tuple[str, str], Seen] = {}
         self._listed: dict[tuple[str, str, frozenset[str]], tuple[object, Ids]] = {}
         """By namespace, shelf and tiers: the nodes in use, and as of when."""
-        self._hidden_ids: dict[tuple[str, str], tuple[list[str], Ids]] = {}
+        self._hidden_ids: dict[tuple[str, str], tuple[object, Ids]] = {}
+        """By namespace and shelf: the nodes of what was forgotten, and as of when."""
 
     def ask(
         self, ns: str, question: str, *, scope: Scope | None = None, budget: Budget | None = None,
@@ -341,11 +342,14 @@ class Recall:
 
     def _forgotten_nodes(self, run: _Run, shelf: str) -> Ids:
         paths = sorted(path for path, at in run.forgotten.items() if at <= _moment(run))
-        known = self._hidden_ids.get((run.ns, shelf))
-        if known is None or known[0] != paths:
+        if not paths:
+            return NONE
+        # What lies below a path changes too: a note is edited, a document moves to another shelf.
+        known, stamp = self._hidden_ids.get((run.ns, shelf)), (paths, self._store.lexicon(run.ns, shelf))
+        if known is None or known[0] != stamp:
             within = self._store.nodes_within
             ids = [node for path in paths for node in within(run.ns, below=path, limit=NARROW, shelf=shelf)]
-            known = self._hidden_ids[run.ns, shelf] = (paths, np.unique(np.array(ids, dtype=np.int64)))
+            known = self._hidden_ids[run.ns, shelf] = (stamp, np.unique(np.array(ids, dtype=np.int64)))
         return known[1]
 
     def _query_vector(self, run: _Run) -> NDArray[np.float32] | None:

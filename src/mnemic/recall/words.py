@@ -8,7 +8,6 @@ the nodes carry. A common word over a million nodes costs no more than the bound
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from mnemic.recall.arrays import Places
 from mnemic.recall.rows import Seen
 from mnemic.recall.score import Array, bm25, rarity
-from mnemic.store import Ids, Store
+from mnemic.store import Ids, Store, term_hash
 from mnemic.text.tokens import is_prefix
 
 POSTINGS = 30_000
@@ -139,6 +138,6 @@ def frequencies(terms: NDArray[np.uint32], sizes: Places, words: Sequence[str]) 
     owner = np.repeat(np.arange(len(sizes)), sizes)
     for column, word in enumerate(words):
         if not is_prefix(word):
-            hits = owner[terms == zlib.crc32(word.encode("utf-8", "surrogatepass"))]
+            hits = owner[terms == term_hash(word)]
             tf[:, column] = np.bincount(hits, minlength=len(sizes))
     return tf

@@ -27,6 +27,7 @@ from mnemic.store.base import (
     repeated,
 )
 from mnemic.store.sqlite import SqliteStore, backups, checks, connection, open_sqlite
+from mnemic.store.trees import term_hash
 
 if TYPE_CHECKING:
     from mnemic.store.postgres import PostgresStore
@@ -50,6 +51,7 @@ __all__ = [
     "open_store",
     "repeated",
     "restore",
+    "term_hash",
 ]
 
 ENGINE_FILES = backups.NAMES

@@ -8,28 +8,25 @@ occurs is kept beside (`vocabulary`), because the index could only tell by readi
 
 from __future__ import annotations
 
-import zlib
-from array import array
 from collections import Counter
 from collections.abc import Collection, Sequence
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
 from mnemic.models.document import Node
+from mnemic.store import trees
 from mnemic.store.base import Found, Ids, NewNode, Scored
 from mnemic.store.postgres import vectors
 from mnemic.store.postgres.connection import Write
 from mnemic.store.postgres.documents import Documents
 from mnemic.store.postgres.migrations import PATH
 from mnemic.store.postgres.shelves import capped, checked_shelf
+from mnemic.store.trees import INDEXED, NODE, hashes, term_hash
 from mnemic.text.passage import passage
 from mnemic.text.tokens import is_prefix, terms
 
-_NODE = 'id, document, parent, path, kind, title, text_id, start, "end", reach, message, speaker'
-_INDEXED = "created_at, size, terms, talk, role"
-_INSERT = f"INSERT INTO nodes(ns, shelf, {_NODE}, {_INDEXED}) VALUES({','.join(['%s'] * 19)})"
+_INSERT = f"INSERT INTO nodes(ns, shelf, {NODE}, {INDEXED}) VALUES({','.join(['%s'] * 19)})"
 _SCORED = (
     "n.id, CASE WHEN n.talk IS NULL THEN n.document ELSE n.talk END,"
     " CASE WHEN n.talk IS NULL THEN -1 ELSE coalesce(n.message, -1) END, n.created_at, n.role='user', n.kind='message',"
@@ -54,59 +51,21 @@ READ = 2_000
 """Candidates of a phrase, or nodes of a rebuild, that are read at a time."""
 
 
-def term_hash(term: str) -> int:
-    """The 32-bit value that stands for a term in `nodes.terms`."""
-    return zlib.crc32(term.encode("utf-8", "surrogatepass"))
-
-
-def talk_number(session: str | None) -> int | None:
-    """The number that a conversation goes by in the index of nodes: 64 bits of its digest, so that none has to be kept."""
-    if session is None:
-        return None
-    return int.from_bytes(blake2b(session.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
-
-
 def lead(ns: int, shelf: str) -> str:
     """What stands before each term of a shelf of a namespace."""
     return f"{ns}{shelf[0]}"
 
 
-def hashes(words: Sequence[str]) -> bytes:
-    """Terms in order, as `nodes.terms` holds them."""
-    return array("I", map(term_hash, words)).tobytes()
-
-
 def replace(write: Write, document: int, nodes: Sequence[NewNode]) -> list[int]:
     """Put a tree in place of the one before. What is just as it was keeps its id, and so vector and edges."""
-    query = f"SELECT {_NODE}, {_INDEXED} FROM nodes WHERE ns=%s AND document=%s AND shelf='hot'"
-    old: dict[str, Any] = {str(row[3]): row for row in write.rows(query, (write.space, document))}
-    rows: list[tuple[Any, ...]] = []
-    said: list[list[str]] = []
-    kept: set[str] = set()
-    ids: list[int] = []
+    query = f"SELECT {NODE}, {INDEXED} FROM nodes WHERE ns=%s AND document=%s AND shelf='hot'"
     fresh = allocate(write, "nodes", len(nodes)) if nodes else 0
-    for place, node in enumerate(nodes):
-        words = terms(node.passage) if node.passage else []
-        parent = None if node.parent < 0 else ids[node.parent]
-        before = old.get(node.path)
-        number = before[0] if before else fresh + place
-        row = (number, document, parent, node.path, node.kind, node.title, node.text_id, node.start, node.end,
-               node.reach, node.message, node.speaker, node.created_at, len(words), hashes(words),
-               talk_number(node.session), node.role)  # fmt: skip
-        if before == row:
-            kept.add(node.path)
-        else:
-            number = fresh + place
-            rows.append((number, *row[1:]))
-            said.append(words)
-        ids.append(number)
-    gone = [row for path, row in old.items() if path not in kept]
-    remove(write, [row[0] for row in gone], "hot")
-    write.many(_INSERT, [(write.space, "hot", *row) for row in rows])
-    put_words(write, "hot", [(row[0], words) for row, words in zip(rows, said, strict=True) if words])
-    lost, added = [row[13] for row in gone if row[13]], [row[13] for row in rows if row[13]]
-    count(write, "hot", len(added) - len(lost), sum(added) - sum(lost), len(gone))
-    return ids
+    found = trees.difference(document, write.rows(query, (write.space, document)), nodes, fresh)
+    remove(write, [row[0] for row in found.gone], "hot")
+    write.many(_INSERT, [(write.space, "hot", *row) for row, _ in found.made])
+    put_words(write, "hot", [(row[0], words) for row, words in found.made if words])
+    count(write, "hot", *found.counts)
+    return found.ids
 
 
 def allocate(write: Write, name: str, number: int) -> int:
@@ -221,7 +180,7 @@ class Nodes(Documents):
     def node(self, ns: str, path: str) -> Node | None:
         """The node of exactly this path, on whichever shelf it is."""
         space = self.space(ns)
-        query = f"SELECT {_NODE} FROM nodes WHERE ns=%s AND left(path, {PATH})=left(%s, {PATH}) AND path=%s"
+        query = f"SELECT {NODE} FROM nodes WHERE ns=%s AND left(path, {PATH})=left(%s, {PATH}) AND path=%s"
         found = self._row(space, query, (space, path, path))
         return None if found is None else Node(*found)
 
@@ -229,7 +188,7 @@ class Nodes(Documents):
         """A document's tree in document order."""
         space = self.space(ns)
         order = 'message NULLS FIRST, start, "end" DESC, id'
-        query = f"SELECT {_NODE} FROM nodes WHERE ns=%s AND document=%s AND shelf=%s ORDER BY {order}"
+        query = f"SELECT {NODE} FROM nodes WHERE ns=%s AND document=%s AND shelf=%s ORDER BY {order}"
         return [Node(*row) for row in self._rows(space, query, (space, document, checked_shelf(shelf)))]
 
     def found(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> list[Found]:
@@ -360,19 +319,8 @@ class Nodes(Documents):
     def same_tree(self, ns: str, document: int, nodes: Sequence[NewNode], shelf: str) -> bool:
         """Whether a document's tree on a shelf is the given one."""
         space = self.space(ns)
-        query = f"SELECT {_NODE}, {_INDEXED} FROM nodes WHERE ns=%s AND document=%s AND shelf=%s"
-        old = self._rows(space, query, (space, document, checked_shelf(shelf)))
-        paths = {row[0]: row[3] for row in old}
-        have = [(row[3], paths.get(row[2]), *row[4:]) for row in old]
-        wanted = []
-        for node in nodes:
-            words = terms(node.passage) if node.passage else []
-            wanted.append(
-                (node.path, None if node.parent < 0 else nodes[node.parent].path, node.kind, node.title, node.text_id,
-                 node.start, node.end, node.reach, node.message, node.speaker, node.created_at, len(words), hashes(words),
-                 talk_number(node.session), node.role)
-            )  # fmt: skip
-        return sorted(have, key=lambda row: str(row[0])) == sorted(wanted, key=lambda row: row[0])
+        query = f"SELECT {NODE}, {INDEXED} FROM nodes WHERE ns=%s AND document=%s AND shelf=%s"
+        return trees.same(self._rows(space, query, (space, document, checked_shelf(shelf))), nodes)
 
     def phrase(self, ns: str, terms: Sequence[str], limit: int, shelf: str = "hot") -> list[int]:
         """Nodes that hold the terms one after the other, in the order of their ids."""

@@ -12,6 +12,7 @@ import numpy as np
 from mnemic.store.base import CodeBlock, EmbedderRow, QueueRow, VectorRow
 from mnemic.store.postgres.connection import Halves, Write
 from mnemic.store.postgres.shelves import Shelves, capped, checked_shelf
+from mnemic.store.trees import blanked
 
 _LAST = (1 << 63) - 1
 _HEAD = 4
@@ -66,13 +67,9 @@ def blank(write: Write, nodes: Sequence[int], shelf: str) -> None:
         " WHERE c.ns=%s AND c.shelf=%s AND v.node=ANY(%s)"
     )
     for embedder, first, ids, codes in write.rows(query, (ns, shelf, list(nodes))):
-        known = np.frombuffer(ids, dtype="<i8").copy()
-        columns = np.frombuffer(codes, dtype="<u8").reshape(-1, len(known)).copy()
-        gone = np.isin(known, nodes)
-        known[gone], columns[:, gone] = 0, 0
         write.run(
             "UPDATE codes SET nodes=%s, codes=%s WHERE ns=%s AND embedder=%s AND shelf=%s AND first=%s",
-            (known.tobytes(), columns.tobytes(), ns, embedder, shelf, first),
+            (*blanked(ids, codes, nodes), ns, embedder, shelf, first),
         )
 
 

@@ -8,30 +8,27 @@ went in, so they are made again from the node's passage by the same tokenizer (i
 from __future__ import annotations
 
 import json
-import zlib
-from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 import apsw
 import numpy as np
 
 from mnemic.models.document import Node
+from mnemic.store import trees
 from mnemic.store.base import Found, Ids, NewNode, Scored
 from mnemic.store.sqlite import vectors
 from mnemic.store.sqlite.documents import Documents
 from mnemic.store.sqlite.shelves import NODE_BITS, bound, in_list
+from mnemic.store.trees import INDEXED, NODE, hashes, talk_number
 from mnemic.text.passage import passage
 from mnemic.text.tokens import is_prefix, terms
 
-_NODE = 'id, document, parent, path, kind, title, text_id, start, "end", reach, message, speaker'
-_INDEXED = "created_at, size, terms, talk, role"
 _SCORED = (
     "id, iif(talk IS NULL, document, talk), iif(talk IS NULL, -1, coalesce(message, -1)), created_at,"
     " role='user', kind='message', speaker, terms"
 )
-_INSERT = f"INSERT INTO nodes(ns, {_NODE}, {_INDEXED}) VALUES({','.join('?' * 18)})"
+_INSERT = f"INSERT INTO nodes(ns, {NODE}, {INDEXED}) VALUES({','.join('?' * 18)})"
 _CATALOGUE = (
     "id, path, kind, title, context, origin, importance, session, created_at, recorded_at, shelf,"
     " (SELECT forgotten_at FROM visibility v WHERE v.ns=documents.ns AND v.path=documents.path),"
@@ -40,18 +37,6 @@ _CATALOGUE = (
 
 _PAST_DAY = "(path>='/daily/' AND path<'/daily0' AND kind='daily' AND created_at<{})"
 """A daily note is as old as its day, whenever it was read."""
-
-
-def term_hash(term: str) -> int:
-    """The 32-bit value that stands for a term in `nodes.terms`."""
-    return zlib.crc32(term.encode("utf-8", "surrogatepass"))
-
-
-def talk_number(session: str | None) -> int | None:
-    """The number that a conversation goes by in the index of nodes: 64 bits of its digest, so that none has to be kept."""
-    if session is None:
-        return None
-    return int.from_bytes(blake2b(session.encode("utf-8", "surrogatepass"), digest_size=8).digest(), signed=True)
 
 
 def spaced(ns: int, words: Sequence[str]) -> str:
@@ -64,34 +49,14 @@ def replace(
     db: apsw.Connection, ns: int, document: int, nodes: Sequence[NewNode], allocate: Callable[[str, int], int]
 ) -> list[int]:
     """Put a tree in place of the one before. What is just as it was keeps its id, and so vector and edges."""
-    sql = f"SELECT {_NODE}, {_INDEXED} FROM nodes WHERE +ns=? AND document=?"
-    old: dict[str, Any] = {str(row[3]): row for row in db.execute(sql, (ns, document)).fetchall()}
-    rows: list[tuple[Any, ...]] = []
-    kept: set[str] = set()
-    ids: list[int] = []
+    sql = f"SELECT {NODE}, {INDEXED} FROM nodes WHERE +ns=? AND document=?"
     fresh = allocate("nodes", len(nodes)) if nodes else 0
-    for place, node in enumerate(nodes):
-        words = terms(node.passage) if node.passage else []
-        blob = array("I", map(term_hash, words)).tobytes()
-        parent = None if node.parent < 0 else ids[node.parent]
-        before = old.get(node.path)
-        number = before[0] if before else fresh + place
-        row = (number, document, parent, node.path, node.kind, node.title, node.text_id, node.start, node.end,
-               node.reach, node.message, node.speaker, node.created_at, len(words), blob, talk_number(node.session),
-               node.role)  # fmt: skip
-        if before == row:
-            kept.add(node.path)
-        else:
-            number = fresh + place
-            rows.append((number, *row[1:], words))
-        ids.append(number)
-    gone = [row for path, row in old.items() if path not in kept]
-    _remove(db, ns, gone)
-    for row in rows:
-        _insert(db, ns, row)
-    lost, added = [row[13] for row in gone if row[13]], [row[13] for row in rows if row[13]]
-    _count(db, ns, len(added) - len(lost), sum(added) - sum(lost), len(gone))
-    return ids
+    found = trees.difference(document, db.execute(sql, (ns, document)).fetchall(), nodes, fresh)
+    _remove(db, ns, found.gone)
+    for row, words in found.made:
+        _insert(db, ns, (*row, words))
+    _count(db, ns, *found.counts)
+    return found.ids
 
 
 def _insert(db: apsw.Connection, ns: int, row: tuple[Any, ...]) -> None:
@@ -103,7 +68,7 @@ def _insert(db: apsw.Connection, ns: int, row: tuple[Any, ...]) -> None:
 
 def stored(db: apsw.Connection, ns: int, document: int) -> list[tuple[Any, ...]]:
     """All columns of a document's nodes, in the order of their ids."""
-    sql = f"SELECT {_NODE}, {_INDEXED} FROM nodes WHERE +ns=? AND document=? ORDER BY id"
+    sql = f"SELECT {NODE}, {INDEXED} FROM nodes WHERE +ns=? AND document=? ORDER BY id"
     rows: list[tuple[Any, ...]] = db.execute(sql, (ns, document)).fetchall()
     return rows
 
@@ -122,22 +87,6 @@ def remove(db: apsw.Connection, ns: int, document: int) -> None:
     _remove(db, ns, rows, moving=True)
     sizes = [row[13] for row in rows if row[13]]
     _count(db, ns, -len(sizes), -sum(sizes), len(rows))
-
-
-def same(db: apsw.Connection, ns: int, document: int, nodes: Sequence[NewNode]) -> bool:
-    """Whether a document's tree is the given one."""
-    old = stored(db, ns, document)
-    paths = {row[0]: row[3] for row in old}
-    have = [(row[3], paths.get(row[2]), *row[4:]) for row in old]
-    wanted = []
-    for node in nodes:
-        words = terms(node.passage) if node.passage else []
-        wanted.append(
-            (node.path, None if node.parent < 0 else nodes[node.parent].path, node.kind, node.title, node.text_id,
-             node.start, node.end, node.reach, node.message, node.speaker, node.created_at, len(words),
-             array("I", map(term_hash, words)).tobytes(), talk_number(node.session), node.role)
-        )  # fmt: skip
-    return sorted(have, key=lambda row: str(row[0])) == sorted(wanted, key=lambda row: row[0])
 
 
 def _words(row: tuple[Any, ...], bodies: Mapping[int, str]) -> list[str]:
@@ -191,8 +140,7 @@ def rebuild_fulltext(db: apsw.Connection) -> int:
             found: Any = db.execute("SELECT body FROM texts WHERE id=?", (text_id,)).fetchone()
             read, body = text_id, found[0] if found else ""
         words = terms(passage(body, start, reach, speaker=speaker, title=title if parent is None else ""))
-        blob = array("I", map(term_hash, words)).tobytes()
-        db.execute("UPDATE nodes SET size=?, terms=? WHERE id=?", (len(words), blob, number))
+        db.execute("UPDATE nodes SET size=?, terms=? WHERE id=?", (len(words), hashes(words), number))
         if words:
             db.execute("INSERT INTO fulltext(rowid, terms) VALUES(?,?)", (number, spaced(ns, words)))
             _count(db, ns, 1, len(words), 0)
@@ -218,7 +166,7 @@ class Nodes(Documents):
         """The node of exactly this path, on whichever shelf it is."""
         space = self.space(ns)
         for shelf in self._shelves.values():
-            found = shelf.row(f"SELECT {_NODE} FROM nodes WHERE ns=? AND path=?", (space, path))
+            found = shelf.row(f"SELECT {NODE} FROM nodes WHERE ns=? AND path=?", (space, path))
             if found is not None:
                 return Node(*found)
         return None
@@ -226,7 +174,7 @@ class Nodes(Documents):
     def nodes(self, ns: str, document: int, shelf: str = "hot") -> list[Node]:
         """A document's tree in document order."""
         order = 'message, start, "end" DESC, id'
-        sql = f"SELECT {_NODE} FROM nodes WHERE document=? AND +ns=? ORDER BY {order}"
+        sql = f"SELECT {NODE} FROM nodes WHERE document=? AND +ns=? ORDER BY {order}"
         return [Node(*row) for row in self.shelf(shelf).rows(sql, (document, self.space(ns)))]
 
     def found(self, ns: str, ids: Sequence[int], shelf: str = "hot") -> list[Found]:
@@ -234,7 +182,7 @@ class Nodes(Documents):
         if not len(ids):
             return []
         space = self.space(ns)
-        sql = f"SELECT {_NODE}, size, terms, created_at, role FROM carray(?) AS place CROSS JOIN nodes ON id=value WHERE +ns=?"
+        sql = f"SELECT {NODE}, size, terms, created_at, role FROM carray(?) AS place CROSS JOIN nodes ON id=value WHERE +ns=?"
         rows = self.shelf(shelf).rows(sql, (bound(ids), space))
         documents = self._catalogue(space, {row[1] for row in rows}) if rows else {}
         return [
@@ -361,7 +309,7 @@ class Nodes(Documents):
     def same_tree(self, ns: str, document: int, nodes: Sequence[NewNode], shelf: str) -> bool:
         """Whether a document's tree on a shelf is the given one."""
         with self.shelf(shelf).snapshot() as db:
-            return same(db, self.space(ns), document, nodes)
+            return trees.same(stored(db, self.space(ns), document), nodes)
 
     def _homes(self, ns: str, condition: str, values: Sequence[object], limit: int) -> str | None:
         """The documents of which a condition holds, for an IN clause; `None` where there are too many to name."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from mnemic.store.base import CodeBlock, EmbedderRow, QueueRow, VectorRow
 from mnemic.store.sqlite.shelves import NODE_BITS, Shelves, bound, in_list
+from mnemic.store.trees import blanked
 
 _LAST = (1 << 63) - 1
 
@@ -41,13 +42,9 @@ def blank(db: apsw.Connection, ns: int, nodes: Sequence[int]) -> None:
         )
         blocks: list[Any] = db.execute(sql, (ns, embedder, ns)).fetchall()
         for first, ids, codes in blocks:
-            known = np.frombuffer(ids, dtype="<i8").copy()
-            columns = np.frombuffer(codes, dtype="<u8").reshape(-1, len(known)).copy()
-            gone = np.isin(known, nodes)
-            known[gone], columns[:, gone] = 0, 0
             db.execute(
                 "UPDATE codes SET nodes=?, codes=? WHERE ns=? AND embedder=? AND first=?",
-                (known.tobytes(), columns.tobytes(), ns, embedder, first),
+                (*blanked(ids, codes, nodes), ns, embedder, first),
             )
 
 
