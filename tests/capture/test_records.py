@@ -97,8 +97,10 @@ def test_an_erased_text_does_not_come_back(memory: Memory) -> None:
 
 
 NAMES = st.sampled_from(["a", "A", "a b", "a-b", "é"])
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+"""What every store can hold: of NUL and lone surrogates something else is kept."""
 ACTS = st.lists(
-    st.one_of(st.tuples(st.just("put"), NAMES, st.text(max_size=12)), st.tuples(st.just("remove"), NAMES, st.just(""))),
+    st.one_of(st.tuples(st.just("put"), NAMES, TEXTS), st.tuples(st.just("remove"), NAMES, st.just(""))),
     min_size=1, max_size=12,
 )  # fmt: skip
 
