@@ -771,7 +771,7 @@ class Memory:
             file.write_text(body, "utf-8")
             beside.write_text(json.dumps(made, ensure_ascii=False, indent=2) + "\n", "utf-8")
         except OSError as error:
-            raise BadInput(f"{str(file)!r} cannot be written ({error.strerror})") from None
+            raise BadInput(f"{str(file)!r} cannot be written ({error.strerror}): name another file") from None
         return {"file": str(file), "manifest": str(beside), **made}
 
     # the vault's daily notes and budget

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from mnemic.errors import BadInput
 from mnemic.interfaces.cli.app import app
 from tests.synthesis.homes import TALK
 
@@ -76,6 +77,13 @@ def test_a_person_reads_it_too(run: Any) -> None:
     assert "/sessions/" in run("wiki", "section", "Ines", "arts", plain=True)
 
 
+def test_a_dream_that_waits_for_the_agent_does_not_say_that_nothing_is_new(run: Any) -> None:
+    run("capture", str(TALK))
+    told = run("dream", "--judge", "agent", plain=True)
+    assert "some of it waits" in told
+    assert "nothing new" not in told
+
+
 def test_the_night_does_what_is_due_before_it_dreams(run: Any) -> None:
     run("capture", str(TALK))
     names = [row["name"] for row in run("dream")["stages"]]
@@ -85,8 +93,6 @@ def test_the_night_does_what_is_due_before_it_dreams(run: Any) -> None:
 
 
 def test_a_schedule_is_printed_and_a_wrong_time_refused(run: Any, tmp_path: Path) -> None:
-    from mnemic.errors import BadInput
-
     line = run("dream", "schedule", "--at", "4:05", "--cron")["text"]
     assert line == f"5 4 * * * mnemic --home {tmp_path / 'home'} --namespace default dream"
     assert "OnCalendar=*-*-* 03:00:00" in run("dream", "schedule")["text"]
@@ -96,6 +102,8 @@ def test_a_schedule_is_printed_and_a_wrong_time_refused(run: Any, tmp_path: Path
 
 def test_a_training_set_is_exported_with_its_manifest(run: Any, tmp_path: Path) -> None:
     run("capture", str(TALK))
+    with pytest.raises(BadInput, match="name another file"):
+        run("export", "training", str(tmp_path / "nowhere" / "set.jsonl"))
     made = run("export", "training", str(tmp_path / "set.jsonl"))
     assert made["examples"] == 0
     assert (tmp_path / "set.jsonl.manifest.json").exists()

@@ -67,7 +67,7 @@ def test_what_cannot_be_served_is_refused_in_words(tmp_path: Path) -> None:
         port = str(taken.getsockname()[1])
         for options, why in (
             (["--upstream", "openai"], "is no address of a server"),
-            (["--upstream", "http://x", "--port", port], f"cannot listen on 127.0.0.1:{port}"),
+            (["--upstream", "http://x", "--port", port], f"cannot listen on 127.0.0.1:{port} (Address already in use): choose"),
             (["--upstream", "http://x", "--port", "0", "--window", "9"], "widen the window"),
         ):
             done = runner.invoke(app, ["proxy", *options])

@@ -32,6 +32,7 @@ def test_a_token_is_given_out_listed_and_revoked(tmp_path: Path) -> None:
     assert (row["name"], row["scopes"], row["namespaces"], row["expires"]) == ("ci", ["read", "write"], ["work"], None)
     assert run(tmp_path, "token", "list") == "ci  read, write  work\n"
     run(tmp_path, "token", "revoke", "ci")
+    assert run(tmp_path, "token", "list") == "none\n"
     assert Tokens(tmp_path / "home", SystemClock()).grant(text) is None
 
 

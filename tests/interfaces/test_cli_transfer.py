@@ -71,3 +71,13 @@ def test_what_is_wrong_is_one_line_and_exit_code_1(tmp_path: Path) -> None:
     result = subprocess.run(words, capture_output=True, text=True, env=environ, timeout=60)
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.startswith("mnemic: format 'whatsapp' is unknown: use mnemic, chatgpt,")
+
+
+@pytest.mark.parametrize("held", ["", "[13]", '[{"uuid": "u", "chat_messages": []}]'])
+def test_a_file_of_another_format_is_exit_code_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: str) -> None:
+    monkeypatch.setenv("MNEMIC_CONFIG", str(tmp_path / "config"))
+    (tmp_path / "talk.json").write_text(held, "utf-8")
+    done = CliRunner().invoke(app, ["--home", str(tmp_path / "home"), "import", "chatgpt", str(tmp_path / "talk.json"), "--json"])
+    assert json.loads(done.stdout)["broken"] == 1
+    assert done.exit_code == 1
+    assert "has the shape of chatgpt: give another file" in str(done.exception)

@@ -55,7 +55,20 @@ def test_an_order_is_lent_and_comes_back_when_nobody_answers(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "answer", [None, [], "x", {}, {"starts": 1}, {"starts": ["0"]}, {"starts": [0], "more": 1}, {"starts": [True]}]
+    "answer",
+    [
+        None,
+        [],
+        "x",
+        {},
+        {"starts": 1},
+        {"starts": ["0"]},
+        {"starts": [0], "more": 1},
+        {"starts": [True]},
+        {"starts": []},
+        {"starts": [0, 99]},
+        {"starts": [-1]},
+    ],
 )
 def test_an_answer_of_another_shape_is_refused_at_once(tmp_path: Path, answer: object) -> None:
     with opened(tmp_path) as memory:

@@ -24,7 +24,8 @@ def bound(host: str, port: int) -> socket.socket:
     try:
         line = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=256)
     except (OSError, OverflowError) as error:
-        raise BadInput(f"cannot listen on {host}:{port} ({error}): choose another --port or --host") from None
+        why = (getattr(error, "strerror", None) or str(error)).partition(" (while")[0]  # create_server repeats the address
+        raise BadInput(f"cannot listen on {host}:{port} ({why}): choose another --port or --host") from None
     # asyncio asks for it only where a socket names its protocol; without, the end of an answer waits 40 ms for the client.
     line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return line

@@ -92,11 +92,11 @@ class Orders:
             if row is None:
                 raise NotFound(f"no work order {id!r}: see `mnemic dream work next`")
             if row["state"] != "open":
-                raise Refused(f"work order {id!r} is answered already")
+                raise Refused(f"work order {id!r} is answered already: `mnemic dream work next` gives another")
             if row["until"] <= self._now():
                 raise Refused(f"work order {id!r} has expired: take it again with `mnemic dream work next`")
             if problem := misfit(answer, row["schema"]):
-                raise BadInput(f"the answer is not of the order's schema: {problem}")
+                raise BadInput(f"the answer is not of the order's schema: {problem}; correct it and submit it again")
             row |= {"state": "answered", "answer": answer}
             return {"id": id, "status": "stored", "left": len(_standing(book))}
 
@@ -158,8 +158,9 @@ def misfit(value: Any, schema: Mapping[str, Any], at: str = "answer") -> str:
     if not kinds[kind](value):
         return f"{at} must be of type {kind}"
     if kind == "array":
-        if len(value) > schema.get("maxItems", 10_000):
-            return f"{at} has {len(value)} items"
+        least, most = schema.get("minItems", 0), schema.get("maxItems", 10_000)
+        if not least <= len(value) <= most:
+            return f"{at} has {len(value)} items, not {least} to {most}"
         return next((bad for place, item in enumerate(value) if (bad := misfit(item, schema["items"], f"{at}[{place}]"))), "")
     if kind == "object":
         if missing := [name for name in schema.get("required", ()) if name not in value]:
@@ -168,4 +169,6 @@ def misfit(value: Any, schema: Mapping[str, Any], at: str = "answer") -> str:
         if strange := [name for name in value if name not in known]:
             return f"{at} has {strange[0]!r}, which is not asked for"
         return next((bad for name, item in value.items() if (bad := misfit(item, known[name], f"{at}.{name}"))), "")
+    if kind == "integer" and not schema.get("minimum", value) <= value <= schema.get("maximum", value):
+        return f"{at} is {value}, not {schema.get('minimum', '…')} to {schema.get('maximum', '…')}"
     return ""

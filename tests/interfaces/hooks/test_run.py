@@ -197,6 +197,7 @@ def test_work_that_takes_too_long_is_given_up() -> None:
 
 def test_a_prompt_without_words_opens_no_home(tmp_path: Path) -> None:
     assert handle("prompt", {"prompt": "  "}, str(tmp_path / "home")) == {}
+    assert handle("prompt", {"prompt": 5}, str(tmp_path / "home")) == {}
     assert not (tmp_path / "home").exists()
 
 

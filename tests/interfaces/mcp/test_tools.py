@@ -234,6 +234,7 @@ def test_no_answer_costs_more_than_its_cap(memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "why"),
     [
+        ("work_next", {}, "work_next: 'of' is missing: use dream, window"),
         ("recall", {}, "recall: 'query' is missing: The question, in words; “quotes” for a phrase."),
         ("recall", {"query": 3}, "recall.query: 3 is not a text: The question, in words; “quotes” for a phrase."),
         ("recall", {"query": "x", "limit": 0}, "recall.limit: 0 is out of range: at least 1, at most 50"),

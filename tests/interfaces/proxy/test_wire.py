@@ -165,12 +165,17 @@ def test_the_base_url_may_name_the_version_on_either_side(memory: Memory, base: 
         assert running.upstream.seen[0].target == target
 
 
-@pytest.mark.parametrize(
-    "url", ["", "api.openai.com", "ftp://x", "http://", "http://x:0", "http://a:b@x", "https://x?y", "http://x:99999"]
-)
+@pytest.mark.parametrize("url", ["", "api.openai.com", "ftp://x", "http://", "http://x:0", "https://x?y", "http://x:99999", "http://[::1"])
 def test_an_upstream_that_is_no_address_is_refused(url: str) -> None:
     with pytest.raises(BadInput, match="no address of a server"):
         checked_upstream(url)
+
+
+@pytest.mark.parametrize("url", ["http://ada:geheim@x/v1", "https://geheim@x", "http://ada:geheim@x:99999"])
+def test_a_password_in_the_upstream_is_refused_and_not_repeated(url: str) -> None:
+    with pytest.raises(BadInput, match="leave them out") as caught:
+        checked_upstream(url)
+    assert "geheim" not in str(caught.value)
 
 
 @pytest.mark.parametrize("target", ["http://evil.test/x", "%2F@evil.test/x", "*"])

@@ -14,6 +14,7 @@ dream_app = typer.Typer(invoke_without_command=True, help="Let conversations bec
 work_app = typer.Typer(no_args_is_help=True, help="Questions of a dream, for the agent to answer.")
 wiki_app = typer.Typer(no_args_is_help=True, help="Read the articles, a piece at a time.")
 OUTCOMES = ("created", "updated", "unchanged", "rejected")
+DreamId = Annotated[str, typer.Argument(metavar="ID", help="As `dream list` names it: 3, or dream:3.")]
 Article = Annotated[str, typer.Argument(metavar="ARTICLE", help="Its title, an alias, or its file.")]
 
 
@@ -65,7 +66,7 @@ def _report(report: dict[str, Any]) -> None:
         render.line((f"stopped, nothing was changed: {report['lost'][0]}", "bold red"))
     elif report["id"] is not None:
         render.line((f"dream:{report['id']}", "bold"), (f"  `mnemic undo dream:{report['id']}` takes it back", "dim"))
-    elif not report["dry_run"]:
+    elif not report["dry_run"] and not report["waiting"]:
         render.line(("nothing new", "dim"))
     if report["waiting"]:
         render.line(("some of it waits: for a larger budget, or for answers (`mnemic dream work next`)", "yellow"))
@@ -85,7 +86,7 @@ def _line(row: dict[str, Any]) -> dict[str, Any]:
 
 
 @dream_app.command("show")
-def dream_show(id: str, as_json: Json = False) -> None:
+def dream_show(id: DreamId, as_json: Json = False) -> None:
     """A dream's report and what it changed."""
     with opened() as memory:
         emit(memory.dream_show(id), as_json, lambda row: _report({"dry_run": False, **row}))
@@ -111,7 +112,7 @@ def work_next(as_json: Json = False) -> None:
 
 @work_app.command("submit")
 def work_submit(
-    id: str,
+    id: Annotated[str, typer.Argument(metavar="ID", help="As `work next` names it.")],
     answer: Annotated[str, typer.Argument(help="A file with the answer as JSON, or - for stdin.")] = "-",
     as_json: Json = False,
 ) -> None:

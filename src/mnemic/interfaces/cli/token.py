@@ -66,6 +66,8 @@ def revoke(name: str, as_json: Json = False) -> None:
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        render.line(("none", "dim"))
     for row in rows:
         spaces = "all namespaces" if row["namespaces"] is None else ", ".join(row["namespaces"])
         end = f"  {'ended' if row['expired'] else 'until'} {row['expires']}" if row["expires"] else ""

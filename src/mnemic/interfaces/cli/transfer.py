@@ -58,6 +58,8 @@ def import_(
     with opened() as memory, _bar() as (progress, indexing):
         totals = importers.take(memory, format, path, dry_run=dry_run, told=told, progress=progress, indexing=indexing)
     emit({**asdict(totals), "items": rows}, as_json, lambda row: _show_totals(totals))
+    if totals.broken and not totals.conversations + totals.pages:
+        raise BadInput(f"nothing in {str(path)!r} has the shape of {format}: give another file, or the format that it is of")
 
 
 def export(

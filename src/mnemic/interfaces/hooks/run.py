@@ -79,7 +79,7 @@ def _within(seconds: float, end: float, act: Callable[[], object]) -> str | None
 
 def handle(event: str, given: Given, home: str | None = None, namespace: str | None = None) -> dict[str, Any]:
     """What a host is answered. Raises what memory raises; opens nothing where there is nothing to do."""
-    if event == "prompt" and not str(given.get("prompt") or "").strip():
+    if event == "prompt" and not _prompt(given):
         return {}
     from mnemic.memory import Memory
 
@@ -92,9 +92,15 @@ def answer(memory: Memory, event: str, given: Given) -> dict[str, Any]:
     if event == "session-start":
         return _added(event, given, started(memory, given))
     if event == "prompt":
-        return _added(event, given, prompted(memory, given)) if str(given.get("prompt") or "").strip() else {}
+        return _added(event, given, prompted(memory, given)) if _prompt(given) else {}
     captured(memory, given, event)
     return {}
+
+
+def _prompt(given: Given) -> str:
+    """What the user said; empty where that is no text."""
+    said = given.get("prompt")
+    return said.strip() if isinstance(said, str) else ""
 
 
 def _added(event: str, given: Given, text: str) -> dict[str, Any]:
@@ -120,7 +126,7 @@ def prompted(memory: Memory, given: Given) -> str:
 
     settings = memory.settings.recall
     wider = Budget(nodes=2 * settings.nodes, chars=2 * settings.chars, node_chars=settings.node_chars)
-    found = memory.recall(str(given["prompt"])[:QUERY_CHARS], budget=wider)
+    found = memory.recall(_prompt(given)[:QUERY_CHARS], budget=wider)
     session = session_of(given)
     gone = int(memory.bookmark(f"session:{session}").get("compacted", 0)) if session else 0
     hits = [hit for hit in found.hits if hit.session != session or hit.created_at < gone] if session else list(found.hits)

@@ -114,7 +114,9 @@ def _check_fields(schema: Schema, value: Mapping[str, Any], where: str) -> None:
     fields = schema["properties"]
     for name in schema.get("required", ()):
         if name not in value:
-            raise BadInput(f"{where}: {name!r} is missing: {fields[name].get('description') or 'give it'}")
+            one = fields[name]
+            told = f"use {', '.join(one['enum'])}" if "enum" in one else one.get("description") or "give it"
+            raise BadInput(f"{where}: {name!r} is missing: {told}")
     for name, item in value.items():
         if name in fields:
             _check(fields[name], item, f"{where}.{name}")

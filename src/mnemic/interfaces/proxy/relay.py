@@ -307,12 +307,15 @@ class _Inflow:
 
 def checked_upstream(url: str) -> str:
     """The address without a slash at its end. Raises BadInput for what is no address of a server."""
-    parts = urlsplit(url)
     try:
+        parts = urlsplit(url)
         fine = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port)
+        fine = fine and not parts.query and not parts.fragment
     except ValueError:
         fine = False
-    if not fine or parts.query or parts.fragment or parts.username is not None:
+    if "@" in url:
+        raise BadInput("upstream has a name or a password in its address: leave them out, the client's own key is passed on")
+    if not fine:
         raise BadInput(f"upstream {url!r} is no address of a server: write e.g. https://api.openai.com/v1")
     return url.rstrip("/")
 
