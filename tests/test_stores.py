@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from mnemic.clock import FixedClock
-from mnemic.errors import BadInput, MissingExtra, MnemicError, Refused
+from mnemic.errors import BadInput, MissingExtra, MnemicError, NotFound, Refused
 from mnemic.memory import Memory
 from mnemic.models.answer import Scope
 from mnemic.models.document import Turn
@@ -235,6 +235,12 @@ def test_a_copy_answers_the_same_and_goes_on_where_it_ended(
         assert two.verify().ok and two.within("other").verify().ok and two.doctor()["ok"]
     with pytest.raises(Refused, match="'default' is there already and is not a copy of this one"):
         copied()
+
+
+def test_a_copy_from_where_no_home_is_makes_none(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="there is no home at"):
+        Memory.copy(tmp_path / "slip", tmp_path / "copy", environ={})
+    assert not (tmp_path / "slip").exists() and not (tmp_path / "copy").exists()
 
 
 def test_the_command_line_works(setting: Setting) -> None:

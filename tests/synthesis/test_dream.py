@@ -141,7 +141,7 @@ def test_undo_leaves_what_a_person_wrote_since(tmp_path: Path) -> None:
         file = memory.vault.root / "articles" / "Ines.md"
         file.write_text(file.read_text("utf-8") + "\nA note of mine.\n", "utf-8")
         before = files(memory)
-        with pytest.raises(Conflict, match="edited meanwhile"):
+        with pytest.raises(Conflict, match=r"'articles/Ines.md' was edited meanwhile: .* undo the later dream first"):
             memory.undo(f"dream:{report['id']}")
         assert files(memory) == before
 

@@ -45,6 +45,7 @@ IMPROVED_LEAST = 8
 """Cited sentences of a section that a model may say anew."""
 CHANGELOG, MAP = "meta/Dreams.md", "moc/Wiki.md"
 OPENED = "# Dreams\n\nWhat each dream changed, and why. `mnemic undo dream:N` takes one back.\n"
+REMEDY = "undo the later dream first, or put the page back as the dream left it (the vault is a git repository)"
 TOLD = {"dedupe": "notes folded into older ones", "pyramid": "changes of summaries", "facts": "facts and concerns drawn"}
 """What the changelog says of chores that change what is known."""
 REJECTED = 20
@@ -68,9 +69,9 @@ class Pages(Protocol):
 
     def write(
         self, pages: Mapping[str, tuple[str | None, str | None]], origins: Mapping[str, Origin], token: str,
-        commit: Callable[[], None], message: str,
+        commit: Callable[[], None], message: str, remedy: str = "repeat",
     ) -> None:  # fmt: skip
-        """Put pages from one text to another (None: no file), all of them with `commit`, or none."""
+        """Put pages from one text to another (None: no file), all with `commit`, or none: Conflict names the remedy."""
         ...
 
     def written(self, token: str) -> dict[str, tuple[str | None, str | None]]:
@@ -202,7 +203,7 @@ class Dream:
             self._ledger.committed(self._ns, entry)
             undone.append(entry.seq)
 
-        self._pages.write(back, {}, token, commit, f"undo dream {number}")
+        self._pages.write(back, {}, token, commit, f"undo dream {number}", REMEDY)
         return {"undone": f"dream:{number}", "seq": undone[0], "path": None, "changes": len(back)}
 
 

@@ -35,16 +35,19 @@ class Together:
     def __init__(self, vault: Vault, folder: Path, store: Store, ns: str) -> None:
         self._vault, self.folder, self._store, self._ns = vault, folder, store, ns
 
-    def write(self, pages: Pages, origins: Mapping[str, Origin], token: str, commit: Callable[[], None], message: str) -> None:
+    def write(
+        self, pages: Pages, origins: Mapping[str, Origin], token: str, commit: Callable[[], None], message: str,
+        remedy: str = "repeat",
+    ) -> None:  # fmt: skip
         """Write all pages, and `commit`, which must remember the operation `token`.
 
-        Raises Conflict, with everything as it was, where a page is not as its text before says.
+        Raises Conflict, with everything as it was and the `remedy`, where a page is not as its text before says.
         """
         with self._vault.alone() as tick:
             self.recover(tick)
             for path, (before, _) in pages.items():
                 if self._text(path) != before:
-                    raise Conflict(f"{path!r} was edited meanwhile: nothing was changed, repeat")
+                    raise Conflict(f"{path!r} was edited meanwhile: nothing was changed, {remedy}")
             self._begin(pages, token, message)
             try:
                 self._put(pages, origins)
