@@ -5,9 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.homes import Home
 from tests.servers import Server, serving
+
+settings.register_profile("mnemic", deadline=None)  # a busy machine fails no test
+settings.load_profile("mnemic")
 
 
 @pytest.fixture(scope="session")
