@@ -177,7 +177,7 @@ def test_what_is_remembered_again_after_a_forgotten_one_was_undone_is_found(run:
 
 
 def test_going_over_to_another_embedder_says_what_it_did_and_lasts(run: Run) -> None:
-    answer(run("remember", "Ada prefers the window seat."))
+    answer(run("remember", "Ada prefers the window seat.", "--json"))
     done = answer(run("reembed", "--embedder", "hashing", "--dim", "64", "--drop-old", "--json"))
     assert (done["embedded"], done["switched"], done["dropped"] > 0, done["kept"]) == (1, True, True, [])
     assert done["to"].endswith("@64+none")

@@ -16,6 +16,7 @@ from mnemic.embed import Embedder, HashingEmbedder, Vectors
 from mnemic.embed.base import Kind
 from mnemic.errors import BadInput, ModelError
 from mnemic.models.document import SHELVES, Turn
+from tests.embed.tiny import serving, tiny_model
 from tests.homes import NOON, both
 
 TEXTS = ["The walrus sleeps on ice.", "Ada prefers the window seat.", "Tea is at four, coffee at nine.",
@@ -100,7 +101,8 @@ def test_afterwards_it_answers_as_a_home_that_had_the_embedder_from_the_start(ho
     memory = filled(homes())
     memory.reembed(embedder=Meaning(), drop_old=True)
     fresh = filled(homes(Meaning(), at=tmp_path / "fresh"))
-    fresh._indexer.edges("default").anew()
+    fresh._indexer.edges("default").restart()
+    fresh._indexer.edges("default").rebuild()
     assert answers(memory) == answers(fresh)
     assert memory._store.edges("default", range(1, 30), "similar") == fresh._store.edges("default", range(1, 30), "similar")
     assert answers(homes(Meaning())) == answers(fresh)
@@ -264,6 +266,34 @@ def test_a_home_whose_model_is_away_opens_answers_by_words_and_takes_another(hom
     assert memory.remember("Kept all the same.").status == "queued"
     memory.reembed(embedder="hashing")
     assert [hit.text for hit in memory.recall("kept all").hits] == ["Kept all the same."]
+
+
+def test_a_model_in_a_folder_is_kept_by_its_place_and_may_move(
+    homes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_model(tmp_path / "one" / "tiny")
+    monkeypatch.chdir(tmp_path)
+    filled(homes()).reembed("one/tiny")
+    monkeypatch.chdir("/")
+    memory = homes()
+    assert memory.recall("cat").embedder.startswith("onnx/tiny@4") and memory.remember("A cat and a dog.").status == "stored"
+    moved = (tmp_path / "one").rename(tmp_path / "two") / "tiny"
+    away = homes()
+    assert away.recall("walrus").hits and away.recall("walrus").degraded[0].startswith("no vectors: ")
+    assert away.reembed(moved)["switched"] is False
+    assert homes().recall("walrus").degraded == ()
+
+
+def test_a_server_gets_no_key_but_that_of_its_own_settings(homes: Any) -> None:
+    with serving() as server, serving() as other:
+        there = {"MNEMIC_EMBEDDER": "http", "MNEMIC_EMBED_URL": other.url, "MNEMIC_EMBED_KEY": "secret", "MNEMIC_MODEL": "m"}
+        filled(homes()).reembed("stub", url=server.url, dim=4)
+        memory = homes(environ=there)
+        assert memory.recall("ice").embedder == "http/stub@4+none"
+        assert homes(environ={"MNEMIC_EMBED_KEY": "own"}).recall("ice").hits
+        keys = [seen.get("authorization") for seen in server.seen]
+        assert set(keys[:-1]) == {None} and keys[-1] == "Bearer own"
+        assert other.seen == []
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,10 @@ class Reembedding:
         self._pass()
         for ns in self._store.namespaces():
             self._indexer.seal(ns)
-            self._connect(ns)
+            self._disconnect(ns)
         self._store.set_meta(CLOSING, "")
+        for ns in self._store.namespaces():
+            self._indexer.edges(ns).rebuild()  # what this does not come to, the night does
 
     def drop_others(self) -> int:
         """Remove the vectors and codes of all other embedders; returns how many vectors those were."""
@@ -96,16 +98,16 @@ class Reembedding:
             yield batch
             after = batch[-1].id
 
-    def _connect(self, ns: str) -> None:
-        """Similar edges anew: cosines of two embedders do not compare."""
+    def _disconnect(self, ns: str) -> None:
+        """Take the similar edges away: cosines of two embedders do not compare."""
+        self._indexer.edges(ns).restart()
         for batch in self._batches(ns):
             ids = [node.id for document in batch for node in self._store.nodes(ns, document.id, document.shelf)]
             rows = [(source, target, KIND) for source, target, _ in self._store.edges(ns, ids, KIND)]
             if rows:
-                repeated(partial(self._disconnect, ns, rows))
-        self._indexer.edges(ns).anew()
+                repeated(partial(self._drop_edges, ns, rows))
 
-    def _disconnect(self, ns: str, rows: list[tuple[int, int, str]]) -> None:
+    def _drop_edges(self, ns: str, rows: list[tuple[int, int, str]]) -> None:
         with self._store.write(ns) as tx:
             tx.drop_edges(rows)
 
