@@ -1314,6 +1314,7 @@ class Memory:
 
     def status(self) -> dict[str, Any]:
         """How much there is, and how it is being remembered."""
+        self._follow()
         head = self._store.head(self.namespace)
         waiting = [row for _, row in self._store.queue(self.namespace, limit=10_000)]
         return {
@@ -1331,6 +1332,8 @@ class Memory:
 
     def doctor(self) -> dict[str, Any]:
         """Check everything that can be checked here, and say what to do about what is wrong."""
+        with suppress(StoreError):  # told below
+            self._follow()
         problems, notes = self._store.check(), list[str]()
         for look in (self._ledger_problems, self._text_problems):
             try:

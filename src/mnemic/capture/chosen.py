@@ -90,11 +90,11 @@ def opened(embed: EmbedSettings) -> Embedder:
 def embedder_for(chosen: Chosen | None, embed: EmbedSettings, given: Embedder | None) -> tuple[Embedder, str | None]:
     """The embedder that a home is opened with, and what is said where settings or the program name another one."""
     if chosen is None:
-        return given or opened(embed), None
+        return opened(embed) if given is None else given, None
     if given is None and (embed.embedder is None or chosen.named_by(embed)):
         return chosen.opened(embed), None
     try:
-        named = given or opened(embed)
+        named = opened(embed) if given is None else given
     except MnemicError as error:
         return chosen.opened(embed), chosen.against(f"an embedder that cannot be opened ({error})")
     if named.identity == chosen.identity:
