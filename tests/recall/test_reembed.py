@@ -313,10 +313,10 @@ def test_a_mistake_is_told_before_anything_happens(homes: Any, asked: dict[str, 
     assert len(memory._store.embedders()) == 1
 
 
-def test_a_copy_takes_the_embedder_along(homes: Any, tmp_path: Path) -> None:
+def test_a_copy_takes_the_embedder_along(homes: Any, tmp_path: Path, place: str) -> None:
     filled(homes()).reembed(embedder="hashing", dim=64)
     environ = {"MNEMIC_CONFIG": str(tmp_path / "config")}
-    Memory.copy(tmp_path / "home", tmp_path / "two", environ=environ)
+    Memory.copy(place or tmp_path / "home", tmp_path / "two", environ=environ)
     assert homes(at=tmp_path / "two").recall("ice").embedder.endswith("@64+none")
 
 

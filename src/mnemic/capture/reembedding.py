@@ -13,10 +13,14 @@ from functools import partial
 
 from mnemic.capture.chosen import META, Chosen
 from mnemic.capture.edges import KIND
-from mnemic.capture.indexing import BATCH, Indexer
+from mnemic.capture.indexing import Indexer
 from mnemic.models.document import Document
 from mnemic.store import Store, repeated
 
+BATCH = 8
+"""Documents whose vectors share a transaction: what being killed loses."""
+FEW = 50
+"""Documents that came during a pass and may be left to the one after the switch."""
 CLOSING = "embedder closing"
 """Under which the home keeps the embedder that it has gone over to without all that follows; empty: none."""
 DROPPED = 5_000
@@ -34,8 +38,8 @@ class Reembedding:
         """Documents that got vectors."""
 
     def fill(self) -> None:
-        """Passes over all documents, until one finds less than what shares a transaction; then the codes."""
-        while self._pass() > BATCH:
+        """Passes over all documents, until one finds few; then the codes."""
+        while self._pass() > FEW:
             pass
         for ns in self._store.namespaces():
             self._indexer.seal(ns)
