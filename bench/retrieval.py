@@ -315,7 +315,7 @@ def publish(options: argparse.Namespace, collections: Sequence[Collection]) -> N
 def opened(environ: Mapping[str, str], file: Path | None = None) -> Kept:
     embed = load(environ).embed
     inner = open_embedder(
-        embed.embedder, model=embed.model, dim=embed.dim, url=embed.url, key=embed.key.value or None,
+        embed.embedder or "hashing", model=embed.model, dim=embed.dim, url=embed.url, key=embed.key.value or None,
         download=embed.download, threads=embed.threads,
     )  # fmt: skip
     return Kept(inner, file)

@@ -107,10 +107,10 @@ def _told(kind: type) -> dict[str, str]:
 
 def _kind(item: Field[Any]) -> str:
     """What may stand there, in words: a name that stands for several values is spelt out."""
-    named = getattr(settings, str(item.type), None)
+    plain = str(item.type).removesuffix(" | None")
+    named = getattr(settings, plain, None)
     if values := get_args(named):
         return " or ".join(code(value) for value in values)
-    plain = str(item.type).removesuffix(" | None")
     return {"str": "text", "Secret": "text", "int": "integer", "float": "number", "bool": "`true` or `false`"}.get(plain, "table")
 
 

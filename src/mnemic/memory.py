@@ -14,6 +14,7 @@ import os
 import re
 import shlex
 import shutil
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
@@ -28,13 +29,15 @@ from zipfile import ZipFile
 from mnemic import failures
 from mnemic import store as stores
 from mnemic.capture import ConversationBuffer, Indexer, Intake, Note
+from mnemic.capture.chosen import META, Chosen, embedder_for, inferred, opened
 from mnemic.capture.folding import Folding
 from mnemic.capture.forget import Forgetting
 from mnemic.capture.graph import Graph
+from mnemic.capture.indexing import Drained
 from mnemic.capture.records import Records
 from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
-from mnemic.embed import CENTRED, Embedder, Reranker, open_embedder, open_reranker
-from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, NotFound, Refused, StoreError
+from mnemic.embed import CENTRED, Embedder, Reranker, open_reranker
+from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, ModelError, NotFound, Refused, StoreError
 from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
 from mnemic.knowledge.erasure import Erasure, is_record
@@ -108,29 +111,20 @@ class Memory:
             settings.home, settings.store.url.value, connections=settings.store.connections,
             partitions=settings.store.partitions,
         )  # fmt: skip
-        embed = settings.embed
-        self._embedder = embedder or open_embedder(
-            embed.embedder, model=embed.model, dim=embed.dim, url=embed.url, key=embed.key.value or None,
-            download=embed.download, threads=embed.threads,
-        )  # fmt: skip
+        self._given = embedder
+        self._chosen = self._store.meta(META)
+        first, self._against = embedder_for(Chosen.read(self._chosen), settings.embed, embedder)
         self._ledger = Ledger(self._store, witness or FolderWitness(settings.config), self.clock, self.ids)
         self._intake = Intake(self._store, self._ledger, self.clock, settings.capture)
         self._forgetting = Forgetting(self._store, self._ledger, self._intake, self.clock)
-        self._indexer = Indexer(
-            self._store, self._embedder, self.clock, similar=CENTRED.similar,
-            retry_seconds=settings.capture.retry_seconds,
-            bare=frozenset({"cold"} if settings.rotate.drop_cold_vectors else ()),
-        )  # fmt: skip
         self._usages = Usages(self._store, self._ledger, self.clock, settings.decay)
         self._rotation = Rotation(self._store, self._ledger, self.clock, settings.rotate)
         recall = settings.recall
         if reranker is None and recall.reranker:
-            reranker = open_reranker(recall.reranker, download=embed.download, threads=embed.threads)
+            reranker = open_reranker(recall.reranker, download=settings.embed.download, threads=settings.embed.threads)
         self._reranker = reranker
-        self._recall = Recall(
-            self._store, self._embedder, self.clock, reranker, rerank_seconds=recall.rerank_seconds,
-            decay=settings.decay,
-        )  # fmt: skip
+        self._switching = threading.Lock()
+        self._embed_by(first)
         parts = (self._store, self._ledger, self.clock, self.namespace)
         redact = settings.capture.redact
         self.diary = Diary(*parts, redact=redact)
@@ -161,6 +155,32 @@ class Memory:
             with suppress(MnemicError):  # another process is at it, or the next sync tells what is wrong
                 self._recover()
 
+    def _embed_by(self, embedder: Embedder) -> None:
+        """Index and answer by this embedder from now on."""
+        self._embedder, self._indexer = embedder, self._indexer_of(embedder)
+        self._recall = Recall(
+            self._store, embedder, self.clock, self._reranker, rerank_seconds=self.settings.recall.rerank_seconds,
+            decay=self.settings.decay,
+        )  # fmt: skip
+
+    def _indexer_of(self, embedder: Embedder) -> Indexer:
+        return Indexer(
+            self._store, embedder, self.clock, similar=CENTRED.similar,
+            retry_seconds=self.settings.capture.retry_seconds,
+            bare=frozenset({"cold"} if self.settings.rotate.drop_cold_vectors else ()),
+        )  # fmt: skip
+
+    def _follow(self) -> bool:
+        """Go over to the embedder that the home has gone over to since it was opened; whether it had."""
+        if (text := self._store.meta(META)) == self._chosen:
+            return False
+        with self._switching:
+            chosen = Chosen.read(text)
+            if chosen and chosen.identity != self._embedder.identity:
+                self._embed_by(chosen.opened(self.settings.embed))
+            self._chosen, self._against = text, None
+        return True
+
     @classmethod
     def open(
         cls, home: str | Path | None = None, *, namespace: str | None = None, environ: dict[str, str] | None = None,
@@ -189,12 +209,13 @@ class Memory:
 
     def within(self, namespace: str) -> Memory:
         """The same home seen from another namespace; closing it writes what it has buffered and leaves the files open."""
+        self._follow()
         made = Memory(
             replace(self.settings, namespace=checked_namespace(namespace)), store=self._store, clock=self.clock,
             embedder=self._embedder, ids=self.ids, witness=self._ledger.witness, judge=self._judge,
             reranker=self._reranker,
         )  # fmt: skip
-        made._borrowed = True
+        made._borrowed, made._given, made._against = True, self._given, self._against
         return made
 
     def namespaces(self) -> list[str]:
@@ -253,9 +274,15 @@ class Memory:
     def _drain(self) -> str | None:
         """Index what waits; why that could not be done, if so. What was acknowledged stays so, whatever fails here."""
         try:
-            return self._indexer.drain(self.namespace).error
+            return self._drained().error
         except StoreError as error:
             return str(error)
+
+    def _drained(self, progress: Callable[[int], None] | None = None) -> Drained:
+        """Index what waits, again if the home went over to another embedder meanwhile."""
+        self._follow()
+        done = self._indexer.drain(self.namespace, progress=progress)
+        return self._indexer.drain(self.namespace, progress=progress) if self._follow() else done
 
     def observe(self, session: str, turn: Turn) -> None:
         """Take a turn of a running conversation; returns at once. A worker thread writes whole exchanges."""
@@ -302,7 +329,7 @@ class Memory:
 
     def index(self, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
         """Embed what still waits for it."""
-        return asdict(self._indexer.drain(self.namespace, progress=progress))
+        return asdict(self._drained(progress))
 
     # asking
 
@@ -317,10 +344,14 @@ class Memory:
         """
         recall = self.settings.recall
         budget = budget or Budget(nodes=recall.nodes, chars=recall.chars, node_chars=recall.node_chars)
+        with suppress(StoreError):  # what cannot be read is told by the answer
+            self._follow()
         answer = self._recall.ask(
             self.namespace, query, scope=scope, budget=budget, scoring=scoring or recall.scoring, why_not=why_not,
             mode=mode or recall.mode, draw=draw,
         )  # fmt: skip
+        if self._against:
+            answer = replace(answer, degraded=(*answer.degraded, self._against))
         return replace(answer, frame=self._frame(answer)) if frame else answer
 
     def _frame(self, answer: Answer) -> str:
@@ -627,7 +658,7 @@ class Memory:
     def _rebuild_edges(self, dry_run: bool) -> Done:
         if dry_run:
             return Done(self._indexer.edges(self.namespace).due())
-        failed = self._indexer.drain(self.namespace).failed
+        failed = self._drained().failed
         done = self._indexer.edges(self.namespace).rebuild()
         return Done(done.nodes, done.edges, failed)
 
@@ -1085,6 +1116,9 @@ class Memory:
             if one._store.store_id == two._store.store_id:
                 raise BadInput(f"{one.settings.place!r} and {two.settings.place!r} are the same home: name another to copy to")
             known = one._store.namespaces()
+            if one._chosen is not None and two._chosen is None and not two._store.namespaces():
+                two._store.set_meta(META, one._chosen)  # the vectors come along
+                two._follow()
             if namespace is not None and namespace not in known:
                 raise NotFound(f"no namespace {namespace!r} in {one.settings.place!r}: it has {', '.join(known) or 'none'}")
             done = [one.within(name)._copied(two.within(name), progress) for name in known if namespace in (None, name)]
@@ -1220,6 +1254,7 @@ class Memory:
             return {"moved": {name: due.count(name) for name in ("warm", "cold")}, "shrunk": False, "dry_run": True}
         moved = self._rotation.rotate(self.namespace)
         if any(moved.values()):
+            self._follow()
             self._indexer.seal(self.namespace)
         shrunk = self.vacuum()["shrunk"] if self.settings.rotate.vacuum and any(moved.values()) else False
         return {"moved": moved, "shrunk": shrunk, "dry_run": False}
@@ -1284,6 +1319,7 @@ class Memory:
 
     def status(self) -> dict[str, Any]:
         """How much there is, and how it is being remembered."""
+        self._follow()
         head = self._store.head(self.namespace)
         waiting = [row for _, row in self._store.queue(self.namespace, limit=10_000)]
         return {
@@ -1301,6 +1337,8 @@ class Memory:
 
     def doctor(self) -> dict[str, Any]:
         """Check everything that can be checked here, and say what to do about what is wrong."""
+        with suppress(StoreError):  # told below
+            self._follow()
         problems, notes = self._store.check(), list[str]()
         for look in (self._ledger_problems, self._text_problems):
             try:
@@ -1308,7 +1346,7 @@ class Memory:
             except StoreError as error:
                 problems.append(str(error))
         try:
-            notes += self._queue_notes()
+            notes += self._queue_notes() + self._vector_notes()
         except StoreError as error:
             problems.append(str(error))
         if self._ledger.witness.problem:
@@ -1316,6 +1354,8 @@ class Memory:
         if self.last_error:
             notes.append(f"the last capture failed: {self.last_error}")
         notes += failures.noted(self.settings.home)
+        if self._against:
+            notes.append(self._against)
         if self._embedder.identity.startswith("hashing/"):
             notes.append("words only: for recall by meaning, pip install 'mnemic[onnx]' and set a model")
         problems = list(dict.fromkeys(problems))
@@ -1343,6 +1383,19 @@ class Memory:
     def _queue_notes(self) -> list[str]:
         failed = [row for _, row in self._store.queue(None, limit=10_000) if row.state == "failed"]
         return [f"{len(failed)} documents wait for vectors: {failed[0].error}"] if failed else []
+
+    def _vector_notes(self) -> list[str]:
+        from mnemic.capture.reembedding import CLOSING
+
+        own, notes = self._indexer.row, list[str]()
+        if self._store.meta(CLOSING):
+            notes.append(f"going over to {own.identity!r} was cut short: repeat that `mnemic reembed`")
+        for row in self._store.embedders():
+            names = self._store.namespaces() if row.id != own.id else []
+            counts = [self._store.vector_count(ns, row.id) - self._store.vector_count(ns, own.id) for ns in names]
+            if lacking := sum(max(0, count) for count in counts):
+                notes.append(f"{lacking} passages have vectors of {row.identity!r}, not {own.identity!r}: run `mnemic reembed`")
+        return notes
 
     @classmethod
     def examine(
@@ -1375,9 +1428,75 @@ class Memory:
                 if progress:
                     progress(done)
         rows = self._store.rebuild_fulltext()
-        drained = self._indexer.drain(ns)
+        drained = self._drained()
         return {"documents": done, "fulltext": rows, "embedded": drained.indexed, "error": drained.error,
                 "damaged": damaged}  # fmt: skip
+
+    def reembed(
+        self, model: str | Path | None = None, *, embedder: str | Embedder | None = None, url: str | None = None,
+        dim: int | None = None, drop_old: bool = False, progress: Callable[[int, int], None] = lambda done, whole: None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """Let the whole home go over to another embedder: `{"from", "to", "embedded", "documents", "switched", "kept", …}`.
+
+        New vectors are made beside those in use, and recall goes on by the old ones until all are there. Killed, the same
+        call goes on where it was. `embedder` is hashing, onnx or http, else it follows from `model` and `url`; without any
+        of them it is what the settings name. The old vectors are kept for a way back, or dropped.
+        Raises BadInput for what does not fit, ModelError where the model fails; the home is then as it was.
+        """
+        from mnemic.capture.reembedding import CLOSING, Reembedding
+
+        self._follow()
+        began, old = self.clock.now(), self._embedder.identity
+        target, chosen = self._target(model, embedder, url, dim)
+        work = Reembedding(self._store, self._indexer_of(target), progress)
+        switched = target.identity != old
+        try:
+            target.embed(["A model that answers."], "passage")
+            work.fill()
+            if switched:
+                work.switch(chosen)
+            elif self._store.meta(CLOSING) == target.identity:
+                work.close()
+        except ModelError as error:
+            self._follow()
+            raise ModelError(
+                f"{error}. The home answers by {self._embedder.identity!r}; {work.embedded} documents were embedded anew, and"
+                " the same command goes on after them"
+            ) from error
+        if not switched and self._chosen is not None and chosen.embedder is not None:
+            # The same model, maybe in another place.
+            self._store.set_meta(META, chosen.text)
+        with self._switching:
+            if switched:
+                self._embed_by(target)
+            self._chosen, self._against = self._store.meta(META), None
+        dropped = work.drop_others() if drop_old else 0
+        names = self._store.namespaces()
+        kept = [row.identity for row in self._store.embedders() if row.identity != target.identity
+                and any(self._store.vector_count(ns, row.id) for ns in names)]  # fmt: skip
+        return {
+            "from": old, "to": target.identity, "embedded": work.embedded,
+            "documents": sum(self._store.count(ns, "documents", {}) for ns in names), "namespaces": len(names),
+            "switched": switched, "dropped": dropped, "kept": kept, "seconds": (self.clock.now() - began).total_seconds(),
+        }  # fmt: skip
+
+    def _target(
+        self, model: str | Path | None, embedder: str | Embedder | None, url: str | None, dim: int | None
+    ) -> tuple[Embedder, Chosen]:  # fmt: skip
+        """The embedder that a caller names, else a program or the settings, else the present one; and how it is opened."""
+        embed = self.settings.embed
+        if embedder is not None and not isinstance(embedder, str):
+            return embedder, Chosen.of(embedder, None)
+        if embedder is not None or model is not None or url is not None or dim is not None:
+            embed = inferred(embed, embedder, None if model is None else str(model), url, dim)
+            made = opened(embed)
+            return made, Chosen.of(made, embed)
+        if self._given is not None:
+            return self._given, Chosen.of(self._given, None)
+        if embed.embedder is not None:
+            made = opened(embed)
+            return made, Chosen.of(made, embed)
+        return self._embedder, Chosen.read(self._chosen) or Chosen.of(self._embedder, embed)
 
     def watch(self, told: Callable[[dict[str, Any]], None] = lambda report: None) -> Watch:
         """What takes in the vault's changes as they happen: a context manager around what serves."""

@@ -50,8 +50,9 @@ class StoreSettings:
 class EmbedSettings:
     """`[embed]`: which embedder, and where it is."""
 
-    embedder: EmbedderName = "hashing"
-    """hashing: words and structure alone, always there. onnx: a model on this machine. http: a server's."""
+    embedder: EmbedderName | None = None
+    """hashing: words and structure alone, always there. onnx: a model on this machine. http: a server's. Where none is named:
+    the one that the home was last embedded by (`mnemic reembed`), else hashing."""
     model: str | None = None
     """onnx: a folder with model.onnx and tokenizer.json, or a hub name. http: the model's name."""
     url: str | None = None

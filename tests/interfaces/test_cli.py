@@ -174,3 +174,13 @@ def test_what_is_remembered_again_after_a_forgotten_one_was_undone_is_found(run:
     again = answer(run("remember", "The key is under the mat", "--json"))
     assert again["status"] == "stored"
     assert [hit["path"] for hit in answer(run("recall", "key under the mat", "--json"))["hits"]] == [again["path"]]
+
+
+def test_going_over_to_another_embedder_says_what_it_did_and_lasts(run: Run) -> None:
+    answer(run("remember", "Ada prefers the window seat.", "--json"))
+    done = answer(run("reembed", "--embedder", "hashing", "--dim", "64", "--drop-old", "--json"))
+    assert (done["embedded"], done["switched"], done["dropped"] > 0, done["kept"]) == (1, True, True, [])
+    assert done["to"].endswith("@64+none")
+    assert answer(run("status", "--json"))["embedder"] == done["to"]
+    wrong = run("reembed", "--url", "http://127.0.0.1:9/v1", "--model", "m")
+    assert wrong.returncode == 1 and "the http embedder needs dim" in wrong.stderr

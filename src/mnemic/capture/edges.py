@@ -62,6 +62,10 @@ class Edges:
         """The stamp up to which all pairs were compared."""
         return int(self._store.meta(self._mark) or 0)
 
+    def restart(self) -> None:
+        """Let the next rebuild compare everything with everything."""
+        self._store.set_meta(self._mark, "0")
+
     def rebuild(self) -> Rebuilt:
         """Compare what is new with everything, and what is new with itself."""
         done = Rebuilt()

@@ -13,6 +13,7 @@ from itertools import groupby
 
 import numpy as np
 
+from mnemic.capture.chosen import uses
 from mnemic.capture.edges import EDGES, KIND, Edges
 from mnemic.clock import Clock, to_ms
 from mnemic.embed import Embedder, Vectors
@@ -91,6 +92,30 @@ class Indexer:
         for shelf in SHELVES:
             seal(self._store, ns, self.row, shelf)
 
+    def fill(self, ns: str, documents: Sequence[Document]) -> tuple[int, ModelError | None]:
+        """Vectors for those passages of some documents that have none, whatever waits; how many got some, and what stopped
+        the rest.
+        """
+        fresh: list[_Fresh] = []
+        count, failed = 0, None
+        for document in documents:
+            try:
+                _, made = self._embed(ns, document)
+            except ModelError as error:
+                failed = error
+                break
+            fresh += made
+            count += bool(made)
+
+        def put() -> None:
+            with self._store.write(ns) as tx:
+                for shelf in SHELVES:
+                    tx.put_vectors(self.row.id, [one.row for one in fresh if one.shelf == shelf], shelf)
+
+        if fresh:
+            repeated(put)
+        return count, failed
+
     def edges(self, ns: str) -> Edges:
         """The similar edges of a namespace, to be compared with all others at night."""
         return Edges(self._store, ns, self.row, self._similar)
@@ -114,8 +139,10 @@ class Indexer:
         with self._store.reading():  # a dozen questions a node
             edges = self._edges(ns, fresh)
 
-        def put() -> None:
+        def put() -> bool:
             with self._store.write(ns) as tx:
+                if not uses(self._store, self._embedder.identity):
+                    return False  # what waits, waits for the embedder that the home has gone over to
                 for shelf in SHELVES:
                     tx.put_vectors(embedder, [one.row for one in fresh if one.shelf == shelf], shelf)
                 tx.put_edges(edges)
@@ -125,8 +152,10 @@ class Indexer:
                         tx.settle(number, None, 0)
                 if failed:
                     tx.settle(failed[0], failed[1][:500], to_ms(self._clock.now()) + self._retry_ms)
+            return True
 
-        repeated(put)
+        if not repeated(put):
+            return 0, "the home has gone over to another embedder"
         return len(settled), failed[1] if failed else None
 
     def _embed(self, ns: str, document: Document) -> tuple[set[int], list[_Fresh]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from mnemic.embed.base import BadVectors, Embedder, Kind, Reranker, Vectors, canary, checked, same_model
 from mnemic.embed.calibration import CENTRED, Calibration, calibrate, calibration_of, centred
 from mnemic.embed.hashing import HashingEmbedder
+from mnemic.embed.later import Later
 from mnemic.errors import BadInput
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "Embedder",
     "HashingEmbedder",
     "Kind",
+    "Later",
     "Reranker",
     "Vectors",
     "calibrate",

@@ -226,6 +226,10 @@ class Transaction(Protocol):
 
     def put_vectors(self, embedder: int, rows: Sequence[VectorRow], shelf: str = "hot") -> None: ...
 
+    def drop_vectors(self, embedder: int, limit: int) -> int:
+        """Remove vectors of an embedder, on any shelf and at most so many, and all its codes; returns how many vectors went."""
+        ...
+
     def move(self, document: int, source: str, target: str, *, with_vectors: bool) -> None:
         """Let a document's rows stand on another shelf: where the shelves are files, copied, verified, and then taken away.
 

@@ -40,7 +40,7 @@ PANELS = {
     "The vault": "vault card daily state budget audit dream wiki",
     "Use and age": "touch tier decay rotate vacuum tend",
     "Agents and models": "install uninstall plugin mcp serve token hook proxy window",
-    "The home": "status stats doctor ledger import export copy backup restore reindex",
+    "The home": "status stats doctor ledger import export copy backup restore reindex reembed",
 }
 """Where a verb stands in the help, in this order."""
 

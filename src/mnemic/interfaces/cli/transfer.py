@@ -32,6 +32,7 @@ def register(app: typer.Typer) -> None:
     app.command("import")(import_)
     app.command()(export)
     app.command()(copy)
+    app.command()(reembed)
 
 
 def import_(
@@ -93,6 +94,23 @@ def copy(
     with _steps() as progress:
         done = Memory.copy(source, target, namespace=TARGET.namespace, progress=progress)
     emit(done, as_json, _show_copied)
+
+
+def reembed(
+    model: Annotated[str | None, typer.Option(help="A folder with an ONNX model, a hub name, or a name at a server.")] = None,
+    embedder: Annotated[str | None, typer.Option(help="onnx, http or hashing; else it follows from the others.")] = None,
+    url: Annotated[str | None, typer.Option(help="The base URL of an OpenAI-compatible server.")] = None,
+    dim: Annotated[int | None, typer.Option(min=1, help="How many numbers a vector has: for http.")] = None,
+    drop_old: Annotated[bool, typer.Option("--drop-old", help="Remove all other vectors then: no way back.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Go over to another embedder: new vectors beside the old, a switch once all are there. Cut short, it goes on."""
+    with opened() as memory, _steps() as told:
+        done = memory.reembed(
+            model, embedder=embedder, url=url, dim=dim, drop_old=drop_old,
+            progress=lambda done, whole: told("embedding", done, whole),
+        )  # fmt: skip
+    emit(done, as_json, render.record)
 
 
 def _show_copied(done: dict[str, Any]) -> None:

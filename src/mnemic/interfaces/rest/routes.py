@@ -158,6 +158,7 @@ ELSEWHERE: Mapping[str, str] = {
     "copy": "from this home to another, which only a person at this machine may name: the command line",
     "open": "how a home is opened", "close": "how it is closed", "within": "the header mnemic-namespace",
     "examine": "for a home that does not open", "recover": "for a home that does not open",
+    "reembed": "it names a model or a server of this machine's: the command line; what serves follows by itself",
     "restore": "nobody else may have the home open, so not what serves it either: the command line",
     "window": "POST /window/prepare and /window/observe: a window lives for one call",
     "windows": "what a proxy holds open: `mnemic proxy`", "tending": "what serves does it", "watch": "what serves does it",

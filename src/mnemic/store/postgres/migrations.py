@@ -254,7 +254,12 @@ def guard(db: Cursor, tables: list[str]) -> None:
         )
 
 
-STEPS: list[Step] = [_first]
+def _second(db: Cursor, partitions: int) -> None:
+    """Two embedders' vectors beside each other: readers of one do not walk over those of the other."""
+    db.execute("DROP INDEX vectors_stamp; CREATE INDEX vectors_stamp ON vectors(ns, shelf, embedder, stamp)")
+
+
+STEPS: list[Step] = [_first, _second]
 VERSION = len(STEPS)
 
 

@@ -13,6 +13,7 @@ from zipfile import ZipFile
 import psycopg
 
 from mnemic.errors import StoreError
+from mnemic.models.document import SHELVES
 from mnemic.models.event import Change, Event, Head, Row
 from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
 from mnemic.store.postgres import backups, checks, events, migrations, nodes, truth, vault, vectors
@@ -108,6 +109,11 @@ class PostgresTransaction:
         if rows:
             stamp = nodes.allocate(self._write, "vectors", len(rows))
             vectors.put(self._write, embedder, rows, stamp, checked_shelf(shelf))
+
+    def drop_vectors(self, embedder: int, limit: int) -> int:
+        for shelf in SHELVES:
+            self.drop_codes(embedder, shelf)
+        return vectors.drop(self._write, embedder, limit)
 
     def move(self, document: int, source: str, target: str, *, with_vectors: bool) -> None:
         """Let a document's rows stand on another shelf. The catalogue is the caller's to change, in this transaction."""

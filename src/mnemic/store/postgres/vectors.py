@@ -48,6 +48,13 @@ def put(write: Write, embedder: int, rows: Sequence[VectorRow], stamp: int, shel
                        for place, row in enumerate(rows)])  # fmt: skip
 
 
+def drop(write: Write, embedder: int, limit: int) -> int:
+    """Remove vectors of an embedder; returns how many."""
+    some = "SELECT node FROM vectors WHERE ns=%s AND embedder=%s LIMIT %s"
+    query = f"DELETE FROM vectors WHERE ns=%s AND embedder=%s AND node=ANY(ARRAY({some}))"
+    return write.run(query, (write.space, embedder, write.space, embedder, limit)).rowcount
+
+
 def move(write: Write, nodes: Sequence[int], target: str, stamp: int) -> None:
     """Let the vectors of nodes stand on another shelf, as the last that came there. Needs as many stamps as there are nodes."""
     write.run(
@@ -149,9 +156,11 @@ class Vectors(Shelves):
     def vectors_before(self, ns: str, embedder: int, node: int, limit: int, shelf: str = "hot") -> list[tuple[int, bytes]]:
         """Of the vectors that came last, at most `limit`, those of nodes before a node, newest first."""
         space = self.space(ns)
-        last = "SELECT stamp, embedder, node, vector FROM vectors WHERE ns=%s AND shelf=%s ORDER BY stamp DESC LIMIT %s"
-        query = f"SELECT node, vector FROM ({last}) AS part WHERE node<%s AND embedder=%s ORDER BY stamp DESC"
-        rows = self._rows(space, query, (space, checked_shelf(shelf), limit, node, embedder))
+        last = (
+            "SELECT stamp, node, vector FROM vectors WHERE ns=%s AND shelf=%s AND embedder=%s ORDER BY stamp DESC LIMIT %s"
+        )
+        query = f"SELECT node, vector FROM ({last}) AS part WHERE node<%s ORDER BY stamp DESC"
+        rows = self._rows(space, query, (space, checked_shelf(shelf), embedder, limit, node))
         return list(zip([row[0] for row in rows], unpacked([row[1] for row in rows]), strict=True))
 
     def vector_count(self, ns: str, embedder: int) -> int:

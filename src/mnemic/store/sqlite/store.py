@@ -22,7 +22,7 @@ from mnemic.store.sqlite import backups, checks, events, migrations, moves, node
 from mnemic.store.sqlite.connection import RESTORE, Database, connect, engine, translated
 from mnemic.store.sqlite.events import Events
 from mnemic.store.sqlite.nodes import Nodes
-from mnemic.store.sqlite.shelves import in_list
+from mnemic.store.sqlite.shelves import FILES, in_list
 from mnemic.store.sqlite.vault import VaultFiles
 from mnemic.store.sqlite.vectors import Vectors
 from mnemic.text.tokens import tokenizer
@@ -100,6 +100,15 @@ class SqliteTransaction:
             with self._store.shelf(shelf).transaction() as db:
                 db.execute("INSERT OR IGNORE INTO embedders VALUES(?,?,?,?)", known)
                 vectors.put(db, self._space, embedder, rows, vectors.next_stamp(db, self._space))
+
+    def drop_vectors(self, embedder: int, limit: int) -> int:
+        dropped = 0
+        for shelf in FILES:
+            self.drop_codes(embedder, shelf)
+            if dropped < limit:
+                with self._on(shelf) as db:
+                    dropped += vectors.drop(db, self._space, embedder, limit - dropped)
+        return dropped
 
     def move(self, document: int, source: str, target: str, *, with_vectors: bool) -> None:
         """Copy a document's rows to another shelf, commit and verify them there, and take them out of the hot shelf.

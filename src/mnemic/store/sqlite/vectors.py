@@ -24,6 +24,14 @@ def put(db: apsw.Connection, ns: int, embedder: int, rows: Sequence[VectorRow], 
         )
 
 
+def drop(db: apsw.Connection, ns: int, embedder: int, limit: int) -> int:
+    """Remove vectors of an embedder; returns how many."""
+    base = embedder << NODE_BITS
+    some = "SELECT key FROM vectors WHERE key>? AND key<? AND ns=? LIMIT ?"
+    db.execute(f"DELETE FROM vectors WHERE key IN ({some})", (base, base + (1 << NODE_BITS), ns, limit))
+    return db.changes()
+
+
 def next_stamp(db: apsw.Connection, ns: int) -> int:
     """The stamp after the last on a shelf: on those that are only moved to, stamps need no sequence."""
     found: Any = db.execute("SELECT stamp FROM vectors WHERE ns=? ORDER BY stamp DESC LIMIT 1", (ns,)).fetchone()
@@ -124,9 +132,9 @@ class Vectors(Shelves):
     ) -> list[tuple[int, bytes]]:
         """Of the vectors that came last, at most `limit`, those of nodes before a node, newest first."""
         base = embedder << NODE_BITS
-        last = "SELECT key, vector FROM vectors WHERE ns=? ORDER BY stamp DESC LIMIT ?"
-        sql = f"SELECT key, vector FROM ({last}) WHERE key<? AND key>?"
-        rows = self.shelf(shelf).rows(sql, (self.space(ns), limit, base | node, base))
+        last = "SELECT key, vector FROM vectors WHERE ns=? AND +key>? AND +key<? ORDER BY stamp DESC LIMIT ?"
+        sql = f"SELECT key, vector FROM ({last}) WHERE key<?"
+        rows = self.shelf(shelf).rows(sql, (self.space(ns), base, base + (1 << NODE_BITS), limit, base | node))
         return [(key - base, vector) for key, vector in rows]
 
     def vector_count(self, ns: str, embedder: int) -> int:
