@@ -41,24 +41,6 @@ def db(home: Home) -> Iterator[Any]:
         yield made
 
 
-def test_a_statement_without_its_namespace_sees_and_changes_nothing_of_another(home: Home) -> None:
-    home.remember("walrus", "one", title="W")
-    home.remember("seal", "two", title="S")
-    home.capture(("user", "walrus"), ns="one")
-    one, two = home.store.space("one"), home.store.space("two")
-    for table in (*migrations.SMALL, *migrations.GROWING):
-        seen = {ns for (ns,) in home.store.base.rows(one, f"SELECT ns FROM {table}")}
-        assert seen <= {one}, table
-        assert home.store.base.rows(0, f"SELECT ns FROM {table}") == [], table
-    with home.store.write("one") as tx:
-        for table in (*migrations.SMALL, *migrations.GROWING):
-            tx._write.run(f"DELETE FROM {table}")
-    assert home.search("seal", "two") == ["/notes/s"]
-    assert home.sane("two") and home.store.counts("one")["documents"] == 0
-    with pytest.raises(StoreError, match="row-level security"), home.store.write("one") as tx:
-        tx._write.run("INSERT INTO visibility VALUES(%s, '/x', 1, '')", (two,))
-
-
 def test_the_guards_bind_the_owner_of_the_tables_too(server: Server, tmp_path: Path) -> None:
     server.execute("CREATE ROLE plain LOGIN")
     home = Home(tmp_path, url=server.fresh("plain", "plain"))
@@ -186,3 +168,20 @@ def test_nothing_is_left_of_what_was_erased(home: Home) -> None:
     assert home.holds("xylophon") == []
     assert why == "the server's write-ahead log, its replicas and its own backups keep the erased bytes until they are recycled"
     assert home.sane()
+
+
+def test_what_a_child_reads_within_its_first_write_is_what_it_wrote(home: Home) -> None:
+    with home.store.reading():
+        assert home.store.namespaces() == []
+        child = os.fork()
+        if not child:
+            try:
+                with home.store.write("fresh") as tx:
+                    tx.enqueue(1, 0)
+                    seen = home.store.waiting("fresh")
+                os._exit(0 if seen == 1 else 1)
+            except BaseException:
+                os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert home.store.namespaces() == []
+    assert home.store.namespaces() == ["fresh"]

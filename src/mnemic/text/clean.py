@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+from mnemic.errors import BadInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +43,23 @@ def encodable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def storable(given: Any) -> Any:
+    """What a client sent, with texts that can be stored. Raises BadInput for what is nested too deep or too large."""
+    try:
+        return _storable(given)
+    except RecursionError:
+        raise BadInput("the body is nested too deep: send it flat") from None
+
+
+def _storable(given: Any) -> Any:
+    if isinstance(given, str):
+        return encodable(given)
+    if isinstance(given, list):
+        return [_storable(item) for item in given]
+    if isinstance(given, dict):
+        return {encodable(name): _storable(item) for name, item in given.items()}
+    if isinstance(given, int) and abs(given) >= 2**63:
+        raise BadInput(f"{str(given)[:30]} is too large a number: give one below 2^63")
+    return given

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic import Memory
-from mnemic.errors import NotFound
+from mnemic.errors import BadInput, NotFound
 from mnemic.interfaces.integrations.mem0 import Mem0
 from mnemic.interfaces.integrations.mem0_filter import fits
 from mnemic.interfaces.integrations.mem0_rest import MAX_BYTES, mem0_app
@@ -225,6 +225,12 @@ def test_a_list_over_http_comes_in_pages(memory: Memory) -> None:
     assert (last["next"], _texts(last)) == (None, ["cup 2"])
 
 
+@pytest.mark.parametrize("operator", ["in", "nin"])
+def test_a_filter_that_is_among_nothing_is_refused(operator: str) -> None:
+    with pytest.raises(BadInput, match=f"^{operator} takes a list of values"):
+        fits({"user_id": "ada"}, {"user_id": {operator: 5}})
+
+
 @pytest.mark.parametrize(
     ("method", "path", "given", "status"),
     [
@@ -233,6 +239,8 @@ def test_a_list_over_http_comes_in_pages(memory: Memory) -> None:
         ("POST", "/v3/memories", {"filters": 3}, 400), ("DELETE", "/memories", None, 400), ("GET", "/memories/x", None, 404),
         ("PUT", "/v1/batch", {"memories": [{}]}, 400), ("GET", "/memories?user_id=a&top_k=b", None, 400),
         ("POST", "/search", {"query": "x", "user_id": "a", "filters": {"n": {"like": 1}}}, 200),
+        ("POST", "/search", {"query": "x", "user_id": "a", "top_k": float("inf")}, 400),
+        ("POST", "/memories", {"messages": "\ud800 x", "user_id": "\ud800"}, 200),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_over_http_is_told_with_its_status(

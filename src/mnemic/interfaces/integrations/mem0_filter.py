@@ -54,6 +54,8 @@ def _fits(fields: Mapping[str, Any], name: str, wanted: Any) -> bool:
     if isinstance(wanted, Mapping):
         if unknown := sorted(wanted.keys() - OPERATORS.keys()):
             raise BadInput(f"the operator {unknown[0]!r} is unknown: use {', '.join(OPERATORS)}")
+        if named := [name for name in ("in", "nin") if not isinstance(wanted.get(name, []), list)]:
+            raise BadInput(f"{named[0]} takes a list of values")
         return all(OPERATORS[operator](value, limit) for operator, limit in wanted.items())
     return value in wanted if isinstance(wanted, list) else bool(value == wanted)
 

@@ -17,6 +17,7 @@ from mnemic.errors import BadInput, Conflict, MnemicError, NotFound, Refused
 from mnemic.interfaces.integrations.mem0 import Mem0
 from mnemic.interfaces.integrations.mem0_filter import ENTITIES
 from mnemic.interfaces.tokens import ACCESS, OWNER, Access, Grant
+from mnemic.text.clean import storable
 
 if TYPE_CHECKING:
     from mnemic.memory import Memory
@@ -95,7 +96,8 @@ def _given(scope: Mapping[str, Any], body: bytes) -> Given:
         raise BadInput("the body is no JSON") from None
     if not isinstance(given, dict):
         raise BadInput("the body must be a JSON object")
-    return {**asked, **given}
+    cleaned: Given = storable(given)
+    return {**asked, **cleaned}
 
 
 def _only(given: Given, *names: str) -> Given:
@@ -105,7 +107,7 @@ def _only(given: Given, *names: str) -> Given:
 def _whole(given: Given, name: str, otherwise: int) -> int:
     try:
         return int(given.get(name, otherwise))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadInput(f"{name} {given[name]!r} must be a whole number") from None
 
 

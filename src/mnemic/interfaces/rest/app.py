@@ -41,7 +41,7 @@ from mnemic.interfaces.rest.shapes import from_text, value
 from mnemic.interfaces.rest.spaces import Spaces
 from mnemic.interfaces.tokens import ACCESS, Access, Grant, Tokens, lacks
 from mnemic.knowledge.origin import human, lowered
-from mnemic.text.clean import encodable
+from mnemic.text.clean import storable
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -257,7 +257,7 @@ async def _given(memory: Memory, route: Route, request: Request) -> tuple[dict[s
         raw = {route.whole: body} if route.whole else body
     for name in route.in_path:
         raw[name] = from_text(known[name].hint, [request.path_params[name]])
-    return _checked(memory, route, {str(clean(key)): clean(item) for key, item in raw.items()}), place
+    return _checked(memory, route, {str(storable(key)): storable(item) for key, item in raw.items()}), place
 
 
 def _checked(memory: Memory, route: Route, raw: dict[str, Any]) -> dict[str, Any]:
@@ -304,26 +304,6 @@ async def _body(request: Request) -> dict[str, Any]:
 
 def _no_number(text: str) -> Any:
     raise ValueError(text)
-
-
-def clean(given: Any) -> Any:
-    """What a client sent, with texts that can be stored. Raises BadInput for what is nested too deep or too large."""
-    try:
-        return _clean(given)
-    except RecursionError:
-        raise BadInput("the body is nested too deep: send it flat") from None
-
-
-def _clean(given: Any) -> Any:
-    if isinstance(given, str):
-        return encodable(given)
-    if isinstance(given, list):
-        return [_clean(item) for item in given]
-    if isinstance(given, dict):
-        return {encodable(name): _clean(item) for name, item in given.items()}
-    if isinstance(given, int) and abs(given) >= 2**63:
-        raise BadInput(f"{str(given)[:30]} is too large a number: give one below 2^63")
-    return given
 
 
 def plain(done: Any) -> Any:

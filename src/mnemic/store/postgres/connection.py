@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
@@ -136,6 +136,8 @@ class Open:
     space: int = 0
     """Whose rows it sees."""
     writing: bool = False
+    process: int = field(default_factory=os.getpid)
+    """Of a process that was forked off within it, the transaction is its parent's."""
 
 
 class Database:
@@ -156,12 +158,13 @@ class Database:
 
     def pool(self) -> ConnectionPool:
         """This process's pool; one that came over a fork is left to the parent."""
-        if self._pool is None or self._pool[0] != os.getpid():
+        mine = self._pool
+        if mine is None or mine[0] != os.getpid():
             with self._guard:
-                if self._pool is None or self._pool[0] != os.getpid():
-                    self._local = threading.local()
-                    self._pool = (os.getpid(), self._fresh_pool())
-        return self._pool[1]
+                mine = self._pool
+                if mine is None or mine[0] != os.getpid():
+                    mine = self._pool = (os.getpid(), self._fresh_pool())
+        return mine[1]
 
     def _fresh_pool(self) -> ConnectionPool:
         pool = ConnectionPool(
@@ -234,7 +237,7 @@ class Database:
     @property
     def _open(self) -> Open:
         found: Open | None = getattr(self._local, "open", None)
-        if found is None:
+        if found is None or found.process != os.getpid():
             found = self._local.open = Open()
         return found
 
@@ -257,7 +260,7 @@ class Database:
 
     def _end(self, now: Open) -> None:
         connection, now.connection, now.space = now.connection, None, 0
-        if connection is not None:
+        if connection is not None and now.process == os.getpid():
             with suppress(psycopg.Error):
                 connection.execute("COMMIT", prepare=False)
             self._give_back(self.pool(), connection)
