@@ -38,6 +38,7 @@ def test_metrics_are_for_whoever_looks_after_the_service(tmp_path: Path) -> None
         client = Client(memory)
         assert client.ask("GET", "/metrics", headers={}).status_code == 401
         assert client.ask("GET", "/metrics", headers=client.granted("read")).status_code == 403
+        assert client.ask("GET", "/metrics", headers=client.granted("admin", namespaces=("default",))).status_code == 403
         found = client.ask("GET", "/metrics", headers=client.granted("admin"))
         assert (found.status_code, found.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
 

@@ -144,7 +144,7 @@ def _handler(route: Route, edits: threading.Lock) -> Handler:
         access: Access = request.scope[ACCESS]
         request.scope[observing.OPERATION] = route.name
         try:
-            _allowed(access, route)
+            _allowed(access.grant, route.needs, wide=route.wide)
             memory = await run_in_threadpool(access.memory)
             given, place = await _given(memory, route, request)
             if lacking := access.grant.lacks(["erase"] if any(given.get(name) for name in route.erases) else []):
@@ -170,12 +170,12 @@ def _handler(route: Route, edits: threading.Lock) -> Handler:
     return answer
 
 
-def _allowed(access: Access, route: Route) -> None:
-    """Whether a token is good for a route, before anything of the request is read."""
-    if lacking := access.grant.lacks(route.needs):
-        raise _Stopped(said(problem(403, lacks(access.grant, lacking))))
-    if route.wide and access.grant.namespaces is not None:
-        why = f"the token {access.grant.name!r} is bound to namespaces, and this is about the whole home"
+def _allowed(grant: Grant, needs: Iterable[str], *, wide: bool) -> None:
+    """Stop a request that its token is not good for, before anything of it is read; `wide`: it is about the whole home."""
+    if lacking := grant.lacks(needs):
+        raise _Stopped(said(problem(403, lacks(grant, lacking))))
+    if wide and grant.namespaces is not None:
+        why = f"the token {grant.name!r} is bound to namespaces, and this is about the whole home"
         raise _Stopped(said(problem(403, why)))
 
 
@@ -437,8 +437,10 @@ def _ready(memory: Memory) -> Handler:
 def _metrics(observed: Observed) -> Handler:
     async def answer(request: Request) -> Response:
         access: Access = request.scope[ACCESS]
-        if lacking := access.grant.lacks(["admin"]):
-            return said(problem(403, lacks(access.grant, lacking)))
+        try:
+            _allowed(access.grant, ["admin"], wide=True)
+        except _Stopped as stopped:
+            return stopped.answer
         return Response(observed.text(), media_type=observing.TYPE)
 
     return answer
