@@ -1,7 +1,8 @@
 """A judge behind an OpenAI-compatible endpoint.
 
 Like any server it may be down, slow, without end, or speak a dialect of its own. One request goes out at a time and is over
-by its deadline, whatever trickles in; whoever keeps the budget decides whether to ask again.
+by its deadline, however slowly the body comes (headers that trickle hold it up longer: the SDK gives nothing out before they
+are whole); whoever keeps the budget decides whether to ask again.
 """
 
 from __future__ import annotations
