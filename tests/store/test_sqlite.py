@@ -12,7 +12,7 @@ import pytest
 from mnemic.errors import Damaged, NewerSchema
 from mnemic.store.sqlite import backups, connection, migrations
 from mnemic.store.sqlite.connection import connect
-from tests.homes import Home, rows
+from tests.homes import Home
 
 WRITER = str(Path(__file__).with_name("writer.py"))
 
@@ -25,29 +25,6 @@ def writer(folder: Path, name: str, count: int) -> subprocess.Popen[str]:
 
 def _table(db: apsw.Connection) -> None:
     db.execute("CREATE TABLE a(b)")
-
-
-def test_full_text_is_the_same_after_a_rebuild(home: Home) -> None:
-    home.remember("The walrus.\n\nThe seal, 记忆.", title="Zoo", source="file:///z", kind="file")
-    home.remember("---\na: 1\n---\n# Head\n\nThe walrus again.\n\n## Sub\n\nseal", title="Zoo two", context="c")
-    home.remember("One walrus and a seal.", title="Zoo", source="file:///z", kind="file")
-    home.remember("It eats.\n\nA seal.\n\nsecret", title="Walrus")
-    home.capture(("user", "walrus?"))
-    home.capture(("assistant", "The seal. " * 200), ("user", "walrus!"))
-    home.forgetting.erase("default", "/notes/walrus/p3", reason="")
-    home.forgetting.erase("default", "/sessions/s/2", reason="")
-    home.undo(2)
-    queries = ("walrus", "seal", "zoo", "eats", "记忆", "记", "secret", "again")
-    before = [home.search(query) for query in queries], home.store.lexicon("default")[:2]
-    terms = rows(home, "SELECT term, doc, cnt FROM temp.vocabulary")
-    nodes = rows(home, "SELECT id, size, terms FROM nodes ORDER BY id")
-    assert home.sane()
-    home.store.rebuild_fulltext()
-    assert ([home.search(query) for query in queries], home.store.lexicon("default")[:2]) == before
-    assert rows(home, "SELECT term, doc, cnt FROM temp.vocabulary") == terms
-    assert rows(home, "SELECT id, size, terms FROM nodes ORDER BY id") == nodes
-    assert home.sane()
-
 
 
 def test_a_newer_schema_is_refused_by_name(home: Home) -> None:

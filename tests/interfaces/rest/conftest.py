@@ -1,4 +1,4 @@
-"""What the tests of the workbench share."""
+"""What the tests of REST and of the workbench share."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from mnemic import Memory
 from tests.interfaces.mcp.clients import home
+from tests.interfaces.rest.clients import Client
 from tests.interfaces.rest.desk import browser, served
 
 
@@ -26,6 +27,11 @@ def chromium() -> Iterator[Any]:
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with home(tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+def client(memory: Memory) -> Client:
+    return Client(memory)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import io
 import json
 import stat
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +22,6 @@ LINES = json.dumps(CHAT).encode() + b"\n"
 FILE_TYPE = {"content-type": "application/octet-stream"}
 FILE = {**PAST, **FILE_TYPE}
 WATCHED = {"accept": "text/event-stream"}
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with home(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def client(memory: Memory) -> Client:
-    return Client(memory)
 
 
 def told(text: str) -> list[tuple[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,22 +15,10 @@ from mnemic.errors import MnemicError
 from mnemic.interfaces.rest import problems
 from mnemic.interfaces.rest.openapi import ROOT, document
 from mnemic.interfaces.rest.routes import ELSEWHERE, INSIDE, ROUTES, parts
-from tests.interfaces.mcp.clients import home
 from tests.interfaces.rest.clients import PAST, Client
 
 NOTE = "Ada prefers the window seat."
 PATH = "/notes/ada-prefers-the-window-seat"
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with home(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def client(memory: Memory) -> Client:
-    return Client(memory)
 
 
 def said(client: Client, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:

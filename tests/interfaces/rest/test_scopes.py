@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from mnemic.interfaces.rest.openapi import IMPORTS, ROOT
 from mnemic.interfaces.rest.routes import ROUTES, Route
 from mnemic.interfaces.rest.serve import over_mcp
 from mnemic.interfaces.tokens import SCOPES
-from tests.interfaces.mcp.clients import home, said
+from tests.interfaces.mcp.clients import said
 from tests.interfaces.mcp.test_server import HELLO
 from tests.interfaces.rest.clients import Client, mcp
 
@@ -28,17 +27,6 @@ NOTE = "Ada prefers the window seat."
 PATH = "/notes/ada-prefers-the-window-seat"
 HEAVY = {"/vault/sync", "/vault/rebuild", "/session-start", "/night", "/compress-dailies"}
 """What makes a repository, which takes its time."""
-
-
-@pytest.fixture
-def memory(tmp_path: Path) -> Iterator[Memory]:
-    with home(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
-def client(memory: Memory) -> Client:
-    return Client(memory)
 
 
 def status(client: Client, route: Route, headers: dict[str, str], **body: Any) -> int:
