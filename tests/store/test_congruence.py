@@ -122,6 +122,7 @@ class Twin:
                     "lexicon": store.lexicon(ns, shelf)[:2], "phrase": store.phrase(ns, ["kiln", "noon"], 99, shelf),
                     "used": sorted(store.nodes_used(ns, 0, core=True, limit=999, shelf=shelf)),
                     "within": sorted(store.nodes_within(ns, below="/notes", limit=999, shelf=shelf)),
+                    "below": store.nodes_below(ns, ["/notes", "/sessions/s/1"], 999, shelf).tolist(),
                     "vectors": [(node, vector) for _, node, vector in
                                 sorted(store.vectors_since(ns, embedders[0].id, 0, 999, shelf), key=lambda row: row[1])]
                     if embedders else [],

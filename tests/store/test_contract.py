@@ -115,6 +115,22 @@ def test_full_text_is_the_same_after_a_rebuild(home: Home) -> None:
     assert home.sane()
 
 
+def test_the_nodes_below_several_paths_are_those_below_each(home: Home) -> None:
+    for title in ("a", "ab", "a0", "b"):
+        home.remember(f"One of {title}.\n\nTwo of {title}.", title=title)
+
+    def below(*paths: str) -> list[int]:
+        return home.store.nodes_below("default", paths, 99).tolist()
+
+    each = {path: home.store.nodes_within("default", below=path, limit=99) for path in ("/notes/a", "/notes/b", "/notes/a/p2")}
+    assert [len(found) for found in each.values()] == [3, 3, 1]
+    assert below("/notes/a") == sorted(each["/notes/a"])
+    assert below("/notes/b", "/notes/a/p2", "/notes/a", "/nowhere") == sorted(each["/notes/a"] + each["/notes/b"])
+    assert below() == []
+    assert len(home.store.nodes_below("default", ["/notes"], 3)) == 3
+    assert home.store.nodes_below("other", ["/notes"], 99).tolist() == []
+
+
 def test_a_term_of_one_character_finds_what_begins_with_it(home: Home) -> None:
     home.remember("记忆 and 记录", title="A")
     home.remember("忘记", title="B")

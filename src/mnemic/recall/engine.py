@@ -347,9 +347,8 @@ class Recall:
         # What lies below a path changes too: a note is edited, a document moves to another shelf.
         known, stamp = self._hidden_ids.get((run.ns, shelf)), (paths, self._store.lexicon(run.ns, shelf))
         if known is None or known[0] != stamp:
-            within = self._store.nodes_within
-            ids = [node for path in paths for node in within(run.ns, below=path, limit=NARROW, shelf=shelf)]
-            known = self._hidden_ids[run.ns, shelf] = (stamp, np.unique(np.array(ids, dtype=np.int64)))
+            ids = self._store.nodes_below(run.ns, paths, NARROW * len(paths), shelf)
+            known = self._hidden_ids[run.ns, shelf] = (stamp, ids)
         return known[1]
 
     def _query_vector(self, run: _Run) -> NDArray[np.float32] | None:

@@ -486,6 +486,10 @@ class Store(Protocol):
                      until: int | None = None, known: int | None = None, limit: int,
                      shelf: str = "hot") -> list[int]: ...  # fmt: skip
 
+    def nodes_below(self, ns: str, paths: Sequence[str], limit: int, shelf: str = "hot") -> Ids:
+        """Nodes with words of their own that stand at or below any of some paths, ascending; at most `limit`."""
+        ...
+
     def has_unused(self, ns: str, since: int) -> bool: ...
 
     def nodes_used(self, ns: str, since: int, *, core: bool, limit: int, shelf: str = "hot") -> list[int]: ...

@@ -281,6 +281,18 @@ class Nodes(Documents):
         query = f"SELECT id FROM nodes WHERE {' AND '.join(conditions)} LIMIT %s"
         return [number for (number,) in self._rows(space, query, (*values, capped(limit)))]
 
+    def nodes_below(self, ns: str, paths: Sequence[str], limit: int, shelf: str = "hot") -> Ids:
+        """Nodes with words of their own that stand at or below any of some paths, ascending; at most `limit`."""
+        space = self.space(ns)
+        query = (
+            "SELECT n.id FROM unnest(%s::text[]) AS place(path) JOIN nodes n ON n.ns=%s AND n.shelf=%s AND n.size>0"
+            " AND (n.path=place.path OR (n.path>=place.path||'/' AND n.path<place.path||'0'))"
+            f" AND left(n.path, {PATH})>=left(place.path, {PATH}) AND left(n.path, {PATH})<=left(place.path||'0', {PATH})"
+            " LIMIT %s"
+        )
+        rows = self._rows(space, query, (list(paths), space, checked_shelf(shelf), capped(limit)))
+        return np.unique(np.array([number for (number,) in rows], dtype=np.int64))
+
     def _homes(self, space: int, condition: str, given: object, limit: int) -> list[int] | None:
         """The documents of which a condition holds; `None` where there are too many to name."""
         query = f"SELECT id FROM documents WHERE ns=%s AND {condition} LIMIT %s"

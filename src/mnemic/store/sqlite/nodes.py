@@ -277,6 +277,15 @@ class Nodes(Documents):
         sql = f"SELECT id FROM nodes WHERE {' AND '.join(conditions)} LIMIT ?"
         return [number for (number,) in self.shelf(shelf).rows(sql, (*bindings, limit))]
 
+    def nodes_below(self, ns: str, paths: Sequence[str], limit: int, shelf: str = "hot") -> Ids:
+        """Nodes with words of their own that stand at or below any of some paths, ascending; at most `limit`."""
+        # CROSS JOIN: the paths first, then each by the index; and apart, because OR would take the index from both.
+        part = "SELECT n.id FROM json_each(?1) AS place CROSS JOIN nodes n ON n.ns=?2 AND %s WHERE n.size>0"
+        below = "n.path>=place.value||'/' AND n.path<place.value||'0'"
+        sql = f"{part % 'n.path=place.value'} UNION ALL {part % below} LIMIT ?3"
+        rows = self.shelf(shelf).rows(sql, (json.dumps([*paths]), self.space(ns), limit))
+        return np.unique(np.array([number for (number,) in rows], dtype=np.int64))
+
     def has_unused(self, ns: str, since: int) -> bool:
         """Whether any document was recorded before a moment in ms; of a daily note its day counts."""
         sql = f"SELECT 1 FROM documents WHERE ns=? AND (recorded_at<? OR {_PAST_DAY.format('?')}) LIMIT 1"
