@@ -1106,11 +1106,9 @@ class Memory:
         Either home may be a folder or a database. Entries keep their numbers and hashes; cut short, a copy goes on where it
         ended. Nobody should write to the source meanwhile. What was copied is compared: counts, ledger, and answers.
         """
-        from mnemic.store.sqlite.shelves import FILES
-
         environ = dict(os.environ) if environ is None else environ
         settings = load(environ, home=source)
-        if not settings.store.url and not (settings.home / FILES["hot"]).exists():
+        if not stores.is_made(settings.home, settings.store.url.value):
             raise NotFound(f"there is no home at {settings.place!r}: name one that is there")
         with cls.open(source, environ=environ, **parts) as one, cls.open(target, environ=environ, **parts) as two:
             if one._store.store_id == two._store.store_id:

@@ -27,6 +27,7 @@ from mnemic.store.base import (
     repeated,
 )
 from mnemic.store.sqlite import SqliteStore, backups, checks, connection, open_sqlite
+from mnemic.store.sqlite.shelves import FILES
 from mnemic.store.trees import term_hash
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ __all__ = [
     "VaultFile",
     "VectorRow",
     "examine",
+    "is_made",
     "open_sqlite",
     "open_store",
     "repeated",
@@ -65,6 +67,11 @@ def open_store(folder: Path, url: str = "", *, connections: int = 10, partitions
     open_postgres = _postgres()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return open_postgres(url, limit=connections, partitions=partitions)
+
+
+def is_made(folder: Path, url: str = "") -> bool:
+    """Whether there is a home that opening would not have to make first; of a database only opening it tells."""
+    return bool(url) or (folder / FILES["hot"]).exists()
 
 
 def examine(folder: Path, url: str = "") -> tuple[list[str], dict[str, str]]:
