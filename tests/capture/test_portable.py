@@ -230,7 +230,7 @@ def one_of(memory: Memory, verb: str, number: int) -> Any:
     return found[number % len(found)] if found else None
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(
     st.tuples(st.sampled_from(sorted(ACTS)), WORDS) | st.tuples(st.sampled_from(sorted(LATER)), st.integers(0, 9)), max_size=12,
 ))  # fmt: skip

@@ -105,7 +105,7 @@ ACTS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(acts=ACTS)
 def test_it_is_a_dictionary_and_the_ledger_proves_it(acts: list[tuple[str, str, str]]) -> None:
     kept: dict[str, str] = {}

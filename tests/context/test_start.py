@@ -60,7 +60,7 @@ def test_a_long_state_leaves_room_for_the_notes() -> None:
     assert found["today"] == "mine" and found["yesterday"] == "older" and len(found["state"]) > 3_000
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @example([], ["0" * 26, "0" * 45], 120, 503)
 @example([], ["ﷺ<" * 200], 300, 2_000)
 @given(

@@ -112,7 +112,7 @@ def latest(messages: list[Any]) -> str:
     return user_words(found[-1])
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
 @given(messages=st.one_of(chat(), anthropic(), responses()), window=st.sampled_from([180, 300, 600, 1500, 4000]))
 def test_a_prompt_fits_is_whole_keeps_the_latest_user_message_and_is_stable(
     memory: Memory, messages: list[dict[str, Any]], window: int
@@ -155,7 +155,7 @@ def checked(value: Any) -> Any:
     return value if isinstance(value, str | bytes) or not isinstance(value, Iterable) else [checked(item) for item in value]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), window=st.sampled_from([180, 600, 1500]))
 @pytest.mark.parametrize("shape", ["chat", "responses", "anthropic"])
 def test_a_prompt_is_valid_for_the_types_of_the_vendors_libraries(

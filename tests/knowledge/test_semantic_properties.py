@@ -148,6 +148,6 @@ class Semantics(RuleBasedStateMachine):
 
 
 Semantics.TestCase.settings = settings(
-    max_examples=12, stateful_step_count=18, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=12, stateful_step_count=18, suppress_health_check=list(HealthCheck)
 )
 TestSemantics = Semantics.TestCase

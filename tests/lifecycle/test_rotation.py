@@ -355,7 +355,7 @@ def test_a_reader_keeps_the_file_from_shrinking_and_vacuum_says_so(
 STEP = st.sampled_from(["note", "talk", "rotate", "revise", "forget", "touch", "erase", "reindex", "day"])
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(STEP, st.integers(0, 400)), min_size=4, max_size=14))
 @example([("note", 0), ("talk", 0), ("talk", 181), ("talk", 0)])
 def test_whatever_is_done_a_rotation_changes_no_page_and_but_for_the_weights_no_answer(steps: list[tuple[str, int]]) -> None:

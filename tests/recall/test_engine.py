@@ -496,7 +496,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         yield made
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(), max_size=80), st.sampled_from(["structure", "seed"]))
 @example('harbour AND NOT "pier OR NEAR(a b, 3) ^x* {col}: -y', "structure")
 @example("\x00 harbour \x00\ud800 /\udfff", "structure")

@@ -55,7 +55,7 @@ def answers(memory: Memory) -> list[object]:
 
 
 @pytest.mark.parametrize("meaning", [False, True], ids=["words", "meaning"])
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(steps=st.lists(STEP, min_size=1, max_size=8))
 def test_reindexing_changes_no_answer(meaning: bool, steps: list[tuple[str, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder, opened(Path(folder), embedder=Meaning() if meaning else None) as memory:

@@ -47,7 +47,7 @@ def fresh(memory: Memory) -> Recall:
     return Recall(memory._store, Meaning(), FixedClock(NOON))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.lists(steps, min_size=2, max_size=7))
 def test_an_engine_that_has_answered_before_answers_as_a_fresh_one_whatever_others_wrote_meanwhile(done: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:

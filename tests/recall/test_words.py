@@ -80,7 +80,7 @@ def brute(passages: list[list[str]], query: list[str]) -> list[float]:
     return scores
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(PASSAGES, st.lists(st.sampled_from(VOCABULARY), min_size=1, max_size=4, unique=True), st.integers(1, 12), st.data())
 def test_the_best_nodes_are_those_of_bm25(
     shared: Home, passages: list[list[str]], query: list[str], k: int, data: st.DataObject

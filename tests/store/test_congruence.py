@@ -140,7 +140,7 @@ class Twin:
 
 @given(st.lists(act, min_size=1, max_size=14))
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )  # fmt: skip
 def test_both_stores_agree(server: Server, steps: list[tuple[Any, ...]]) -> None:

@@ -487,7 +487,7 @@ TEXTS = st.lists(FRAGMENTS | st.text(max_size=6), max_size=40).map("".join) | st
 ).map("\n".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(TEXTS)
 @example("- - a\n  - b\n-\n\n-\n  x")
 @example("---\na: b\n---")
@@ -501,7 +501,7 @@ def test_every_tree_is_sound_and_nothing_visible_is_lost(text: str) -> None:
     assert parse(text) == nodes
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(TEXTS, st.integers(3, 30))
 def test_the_bounds_on_nodes_lines_and_size_lose_nothing(text: str, bound: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -513,7 +513,6 @@ def test_the_bounds_on_nodes_lines_and_size_lose_nothing(text: str, bound: int) 
         assert_whole(text, parse(text))
 
 
-@settings(deadline=None)
 @given(st.lists(st.text(alphabet="ab. \n\t\x0c\u3000。", max_size=40), max_size=6).map("\n\n".join))
 @example("a\n\u3000\nb\n\x0c\nc")
 def test_plain_text_reads_the_same_with_and_without_markdown(text: str) -> None:
@@ -526,7 +525,7 @@ BODIES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.sampled_from("ABCD"), BODIES), min_size=2, max_size=5), BODIES, st.data())
 def test_editing_one_section_moves_no_path_of_another(
     sections: list[tuple[str, list[str]]], edited: list[str], data: st.DataObject

@@ -78,7 +78,7 @@ VALUE = st.one_of(TEXT, st.integers(-(10**9), 10**9), st.booleans(), st.lists(TE
 KEY = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.dictionaries(KEY, VALUE, min_size=1, max_size=5), st.dictionaries(KEY, VALUE, min_size=1, max_size=3),
     st.binary(max_size=50),
@@ -110,7 +110,7 @@ def test_the_head_that_mnemic_writes_is_read_quickly() -> None:
     assert frontmatter._simple(b"type: note\ncreated: 2026-03-01\nrelevance: 0.895\naccess_count: 12\n") == head
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(LINE | TYPED, min_size=1, max_size=3))
 def test_the_quick_reader_says_what_yaml_says_or_nothing(lines: list[str]) -> None:
     block = ("\n".join(lines) + "\n").encode()

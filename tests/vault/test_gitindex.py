@@ -29,7 +29,7 @@ def read(folder: Path, raw: bytes) -> dict[bytes, bytes]:
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rounds=st.lists(st.dictionaries(NAMES, st.none() | st.binary(min_size=20, max_size=20)), max_size=4))
 def test_an_index_holds_what_was_put_in_last_and_nothing_that_was_taken_out(
     tmp_path_factory: pytest.TempPathFactory, rounds: list[dict[bytes, bytes | None]]

@@ -301,7 +301,7 @@ KEYS = st.text(max_size=5).filter(lambda key: key not in ("hooks", "mcpServers")
 EVENTS = st.sampled_from(["Stop", "SessionStart", "Other"])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.dictionaries(KEYS, JSON, max_size=4), st.dictionaries(EVENTS, st.lists(JSON, min_size=1, max_size=2), max_size=3))
 def test_what_goes_in_comes_out_whatever_else_stands_in_the_file(rest: dict[str, object], events: dict[str, object]) -> None:
     where = place(Path("/r"))

@@ -82,13 +82,13 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(VALUES, VALUES, st.sampled_from([None, 1, "\t"]))
 def test_any_data_becomes_any_other_and_strict_json_stays_strict(before: Any, after: Any, indent: int | str | None) -> None:
     assert json.loads(rewritten(json.dumps(before, indent=indent), after)) == after
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.dictionaries(st.text("abc", max_size=2), VALUES, max_size=5), st.data())
 def test_comments_between_members_survive_whatever_goes_and_comes(data: dict[str, Any], more: st.DataObject) -> None:
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}, // note {place}" for place, (key, value) in enumerate(data.items())]

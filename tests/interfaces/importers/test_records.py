@@ -80,7 +80,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.dictionaries(WORDS, JSON, max_size=3), max_size=4), st.booleans(), st.booleans())
 def test_an_array_and_lines_give_their_values_back(rows: list[dict[str, Any]], array: bool, ascii_: bool) -> None:
     lines = [json.dumps(row, ensure_ascii=ascii_) for row in rows]
@@ -90,7 +90,7 @@ def test_an_array_and_lines_give_their_values_back(rows: list[dict[str, Any]], a
     ]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.binary(max_size=200))
 def test_any_bytes_come_to_an_end(data: bytes) -> None:
     for start in (b"", b"[", b"[{", b'{"a":1}\n'):

@@ -128,7 +128,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iterator[Memory]]
         yield made
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(calls=st.lists(CALLS, min_size=4, max_size=14))
 @example(calls=[{"command": "create", "path": "/memories/a", "file_text": ""},
                 {"command": "view", "path": "/memories/a", "view_range": [2, -1]}])  # fmt: skip

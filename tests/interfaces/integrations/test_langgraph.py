@@ -161,7 +161,7 @@ class Oracle(InMemoryStore):
         return super()._handle_list_namespaces(op)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(batches=st.lists(st.lists(OPS, min_size=1, max_size=5), min_size=2, max_size=6))
 def test_it_answers_as_langgraphs_own_store_does(room: Iterator[Memory], batches: list[list[Any]]) -> None:
     ours, theirs = MemoryStore(next(room)), Oracle()

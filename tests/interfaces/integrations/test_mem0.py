@@ -272,7 +272,7 @@ PATHS = st.sampled_from([
 ])  # fmt: skip
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(where=PATHS, body=BODIES)
 def test_whatever_is_sent_is_answered_with_a_status_that_is_no_fault_of_ours(
     room: Iterator[Memory], where: tuple[str, str], body: dict[str, Any]

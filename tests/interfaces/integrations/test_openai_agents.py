@@ -161,7 +161,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iterator[Memory]]
         yield made
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=6)
 @given(acts=ACTS)
 def test_it_does_what_the_sdks_own_session_does(room: Iterator[Memory], acts: list[tuple[str, Any]]) -> None:
     async def run(session: Any) -> list[Any]:

@@ -257,7 +257,7 @@ ANYTHING = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_is_sent_is_answered_by_what_openapi_says(client: Client, data: st.DataObject) -> None:
     route = data.draw(st.sampled_from([route for route in ROUTES if route.path not in ("/tend", "/vacuum", "/dream")]))
