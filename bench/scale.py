@@ -326,7 +326,8 @@ cone as a model's do; embedding aside. The baseline has all texts and vectors in
 neighbours or explanations.
 
 The million was filled beside much other work, which is seen in its rate and in its baseline. Questions of all sizes were
-timed anew later, in homes filled before; the first answers beside much other work.
+timed anew later, in homes filled before; the first answers beside much other work. So the rates of capture, the
+acknowledgement of writes and the room on disk are older than the questions, and than what capture does now.
 
 Warm is a process that has answered 300 other questions; none is asked twice.
 
