@@ -15,7 +15,7 @@ import apsw
 
 from mnemic.errors import Conflict, Damaged, DiskFull, StoreError
 from mnemic.models.event import Change, Event, Head, Row
-from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
+from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow, made_by
 from mnemic.store.facts import Facts
 from mnemic.store.schema import TRUTH
 from mnemic.store.sqlite import backups, checks, events, migrations, moves, nodes, reserve, truth, vault, vectors
@@ -220,7 +220,7 @@ class SqliteTransaction:
         self._empty(seqs)
         sql = "SELECT id, receipt FROM operations WHERE ns=? AND document IS NULL"
         for op_id, receipt in self._db.execute(sql, (self._space,)).fetchall():
-            if not _made(json.loads(str(receipt))).isdisjoint(seqs):
+            if not made_by(str(receipt)).isdisjoint(seqs):
                 self._db.execute("UPDATE operations SET request='', receipt='{}' WHERE ns=? AND id=?", (self._space, op_id))
 
     def _empty(self, seqs: Collection[int]) -> None:
@@ -264,11 +264,6 @@ class SqliteTransaction:
             self.note_stray(document, shelf)
         self.allocate("moves")  # as in `_empty`
         return self.erase_payloads([f"document:{document}"])
-
-
-def _made(receipt: dict[str, Any]) -> set[int]:
-    """The entries that a receipt names."""
-    return {row["seq"] for row in (receipt, *receipt.get("receipts", ())) if row.get("seq")}
 
 
 class SqliteStore(Nodes, Events, Vectors, VaultFiles, Facts):
