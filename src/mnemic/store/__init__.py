@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemic.errors import MissingExtra
+from mnemic.store.archive import More
 from mnemic.store.base import (
     CodeBlock,
     EmbedderRow,
@@ -73,7 +74,7 @@ def examine(folder: Path, url: str = "") -> tuple[list[str], dict[str, str]]:
 
 
 def restore(
-    folder: Path, url: str, source: Path, *, fresh: Path, kept: Path, more: backups.More, close: Callable[[], None]
+    folder: Path, url: str, source: Path, *, fresh: Path, kept: Path, more: More, close: Callable[[], None]
 ) -> None:
     """Put a backup in place of a home; what stood there goes to `kept`, and `more` takes out the rest of the archive.
 

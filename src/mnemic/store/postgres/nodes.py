@@ -115,7 +115,7 @@ def remove(write: Write, numbers: Sequence[int], shelf: str) -> None:
     drop_words(write, shelf, ids)
     write.run("DELETE FROM edges WHERE ns=%s AND (source=ANY(%s) OR target=ANY(%s))", (ns, ids, ids))
     vectors.blank(write, ids, shelf)
-    write.run("DELETE FROM vectors WHERE ns=%s AND node=ANY(%s) AND embedder=ANY(SELECT id FROM embedders)", (ns, ids))
+    vectors.remove(write, ids)
     write.run("DELETE FROM nodes WHERE ns=%s AND id=ANY(%s)", (ns, ids))
 
 

@@ -14,6 +14,7 @@ import psycopg
 from mnemic.errors import StoreError
 from mnemic.models.document import SHELVES
 from mnemic.models.event import Change, Event, Head, Row
+from mnemic.store.archive import More
 from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
 from mnemic.store.facts import Facts
 from mnemic.store.postgres import backups, checks, events, migrations, nodes, truth, vault, vectors
@@ -129,9 +130,7 @@ class PostgresTransaction:
         if with_vectors:
             vectors.move(write, moved, target, nodes.allocate(write, "vectors", max(1, len(moved))))
         else:
-            write.run(
-                "DELETE FROM vectors WHERE ns=%s AND node=ANY(%s) AND embedder=ANY(SELECT id FROM embedders)", (space, moved)
-            )
+            vectors.remove(write, moved)
 
     def note_stray(self, document: int, shelf: str) -> None:
         """Nothing: a document's rows are never in two places here."""
@@ -353,7 +352,7 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
         """A copy of all rows as of one moment, and of what `more` adds, as one zip file, put into place only when complete."""
         backups.write(self.base, target, more)
 
-    def restore(self, source: Path, more: backups.More | None = None) -> None:
+    def restore(self, source: Path, more: More | None = None) -> None:
         """Put a backup's rows in place of all that stands here; open the home anew afterwards."""
         backups.restore(self.base, source, more)
 
