@@ -7,7 +7,7 @@ connects them, and at the end both are compared. Identifiers of nodes are the ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,10 +51,7 @@ class Copying:
         if not verdict.ok:
             raise Damaged(f"namespace {ns!r} does not verify: {verdict.problem}; nothing of it was copied")
         before = two.head(ns)
-        for row in one.embedders():
-            two.embedder(row.identity, row.dim, row.canary)
-        for row in one.embedders():
-            two.embedder(row.identity, row.dim, row.canary)
+        embedders = {row.id: two.embedder(row.identity, row.dim, row.canary).id for row in one.embedders()}
         self._take_key(ns)
         self._entries(ns)
         with two.write(ns) as tx:
@@ -63,7 +60,7 @@ class Copying:
             for mac, at in one.erased(ns):
                 tx.erase_texts((), [mac], at)
         self._operations(ns)
-        self._plant(ns)
+        self._plant(ns, embedders)
         self._connect(ns)
         self._shelve(ns)
         for embedder in two.embedders():
@@ -129,14 +126,14 @@ class Copying:
             yield batch
             after = batch[-1].id
 
-    def _plant(self, ns: str) -> None:
-        """Texts, trees and vectors, at first all on the hot shelf."""
+    def _plant(self, ns: str, embedders: Mapping[int, int]) -> None:
+        """Texts, trees and vectors, at first all on the hot shelf. `embedders`: the source's numbers, and the target's."""
         one, two = self.source.store, self.target.store
         done, whole = 0, one.count(ns, "documents", {})
         for batch in self._batches(ns):
             with two.write(ns) as tx:
                 for document in batch:
-                    self._plant_one(tx, ns, document)
+                    self._plant_one(tx, ns, document, embedders)
             done += len(batch)
             self.progress("documents", done, whole)
         with two.write(ns) as tx:
@@ -145,7 +142,7 @@ class Copying:
             for _, row in one.queue(ns, limit=1_000_000):
                 tx.enqueue(row.document, to_ms(self.clock.now()))
 
-    def _plant_one(self, tx: Transaction, ns: str, document: Document) -> None:
+    def _plant_one(self, tx: Transaction, ns: str, document: Document, embedders: Mapping[int, int]) -> None:
         one, two = self.source.store, self.target.store
         bodies = self._texts(tx, ns, document.id, document.shelf)
         if any(two.nodes(ns, document.id, shelf) for shelf in SHELVES):
@@ -154,19 +151,14 @@ class Copying:
         made = tx.replace_nodes(document.id, document_nodes(document, messages, bodies))
         there = {node.path: node.id for node in two.nodes(ns, document.id)}
         nodes = {node.id: there[node.path] for node in one.nodes(ns, document.id, document.shelf) if node.path in there}
-        for embedder in one.embedders():
-            vectors = one.vectors(ns, embedder.id, list(nodes), document.shelf)
-            digests = one.digests(ns, embedder.id, list(vectors), document.shelf)
+        for here, target in embedders.items():
+            vectors = one.vectors(ns, here, list(nodes), document.shelf)
+            digests = one.digests(ns, here, list(vectors), document.shelf)
             rows = [VectorRow(nodes[node], digests[node], vectors[node]) for node in sorted(vectors)]
             if rows:
-                tx.put_vectors(self._embedders[embedder.identity], rows)
+                tx.put_vectors(target, rows)
         if not made:
             raise Damaged(f"{document.path!r} has no tree: run `mnemic reindex` and repeat")
-
-    @property
-    def _embedders(self) -> dict[str, int]:
-        """The target's numbers of the embedders, by identity."""
-        return {row.identity: row.id for row in self.target.store.embedders()}
 
     def _texts(self, tx: Transaction, ns: str, number: int, shelf: str) -> dict[int, str]:
         """Let the target have the texts of a document that the source has, and no other."""
