@@ -7,7 +7,7 @@ connects them, and at the end both are compared. Identifiers of nodes are the ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from mnemic.ledger import Ledger
 from mnemic.models.document import SHELVES, Document
 from mnemic.models.event import Head
 from mnemic.recall.codebook import seal
-from mnemic.store import Transaction, VectorRow
+from mnemic.store import Transaction, VectorRow, batches
 from mnemic.store.schema import TRUTH
 
 ENTRIES, DOCUMENTS, OPERATIONS = 1_000, 50, 1_000
@@ -120,17 +120,11 @@ class Copying:
                         tx.remember_operation(op_id, request, receipt, document)
             after = rows[-1][0]
 
-    def _batches(self, ns: str) -> Iterator[list[Document]]:
-        after = 0
-        while batch := self.source.store.documents(ns, after=after, limit=DOCUMENTS):
-            yield batch
-            after = batch[-1].id
-
     def _plant(self, ns: str, embedders: Mapping[int, int]) -> None:
         """Texts, trees and vectors, at first all on the hot shelf. `embedders`: the source's numbers, and the target's."""
         one, two = self.source.store, self.target.store
         done, whole = 0, one.count(ns, "documents", {})
-        for batch in self._batches(ns):
+        for batch in batches(self.source.store, ns, DOCUMENTS):
             with two.write(ns) as tx:
                 for document in batch:
                     self._plant_one(tx, ns, document, embedders)
@@ -175,7 +169,7 @@ class Copying:
         """The edges between nodes."""
         one, two = self.source.store, self.target.store
         numbers: dict[int, int] = {}
-        for batch in self._batches(ns):
+        for batch in batches(self.source.store, ns, DOCUMENTS):
             for document in batch:
                 there = {node.path: node.id for shelf in SHELVES for node in two.nodes(ns, document.id, shelf)}
                 here = one.nodes(ns, document.id, document.shelf)
@@ -190,7 +184,7 @@ class Copying:
     def _shelve(self, ns: str) -> None:
         """Let every document stand on its shelf."""
         two = self.target.store
-        for batch in self._batches(ns):
+        for batch in batches(self.source.store, ns, DOCUMENTS):
             away = [one for one in batch if one.shelf != SHELVES[0] and two.nodes(ns, one.id)]
             if not away:
                 continue

@@ -25,6 +25,7 @@ from mnemic.store.base import (
     Transaction,
     VaultFile,
     VectorRow,
+    batches,
     repeated,
 )
 from mnemic.store.sqlite import SqliteStore, backups, checks, connection, open_sqlite
@@ -47,6 +48,7 @@ __all__ = [
     "Transaction",
     "VaultFile",
     "VectorRow",
+    "batches",
     "examine",
     "open_sqlite",
     "open_store",

@@ -540,3 +540,11 @@ class Store(Protocol):
     def edges(self, ns: str, ids: Sequence[int], kind: str) -> list[tuple[int, int, float]]: ...
 
     def counts(self, ns: str) -> Mapping[str, int]: ...
+
+
+def batches(store: Store, ns: str, size: int, *, kind: str | None = None) -> Iterator[list[Document]]:
+    """All documents of a namespace, or those of a kind, in the order of their ids, so many at a time."""
+    after = 0
+    while batch := store.documents(ns, kind=kind, after=after, limit=size):
+        yield batch
+        after = batch[-1].id
