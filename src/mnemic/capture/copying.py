@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mnemic.capture.edges import KIND
 from mnemic.capture.trees import document_nodes
 from mnemic.clock import Clock, to_ms
 from mnemic.errors import Conflict, Damaged, Refused
@@ -23,7 +24,6 @@ from mnemic.store.schema import TRUTH
 
 ENTRIES, DOCUMENTS, OPERATIONS = 1_000, 50, 1_000
 """That go in one transaction."""
-KIND = "similar"
 SAMPLES = 20
 """Questions by which the answers of both sides are compared."""
 COUNTED = (*TRUTH, "ledger", "texts", "nodes")
