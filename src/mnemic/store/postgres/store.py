@@ -18,7 +18,7 @@ from mnemic.store.archive import More
 from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
 from mnemic.store.facts import Facts
 from mnemic.store.postgres import backups, checks, events, migrations, nodes, truth, vault, vectors
-from mnemic.store.postgres.connection import LIMIT, SCHEMA, Database, Write
+from mnemic.store.postgres.connection import LIMIT, SCHEMA, Database, Write, first_line
 from mnemic.store.postgres.events import Events
 from mnemic.store.postgres.nodes import Nodes
 from mnemic.store.postgres.shelves import checked_shelf
@@ -230,7 +230,7 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
                 found = db.execute("SELECT 'halfvec'::regtype::oid::bigint, current_setting('server_version')").fetchone()
                 extension = db.execute("SELECT extversion FROM pg_extension WHERE extname='vector'").fetchone()
             except psycopg.Error as error:
-                raise StoreError(f"{self.base.name} cannot be prepared ({str(error).splitlines()[0]})") from error
+                raise StoreError(f"{self.base.name} cannot be prepared ({first_line(error)})") from error
         assert found is not None and extension is not None
         self.base.halves = int(found[0])
         self.engine = {"postgresql": str(found[1]), "pgvector": str(extension[0])}
@@ -317,7 +317,7 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
                 try:
                     db.execute(f"VACUUM {how} {SCHEMA}.{table}")
                 except psycopg.Error as error:
-                    told.append(str(error).splitlines()[0])
+                    told.append(first_line(error))
                 found[table] = "; ".join(dict.fromkeys(told)) or None
         return found
 
