@@ -65,7 +65,7 @@ from mnemic.models.receipt import CaptureReport, Forgotten, Receipt
 from mnemic.models.semantic import Profile
 from mnemic.recall import Recall
 from mnemic.settings import Settings, checked_namespace, load
-from mnemic.store import ENGINE_FILES, Store, open_store
+from mnemic.store import ENGINE_FILES, Store, batches, open_store
 from mnemic.text.clean import encodable
 from mnemic.text.mention import names, paths
 from mnemic.text.tree import slug
@@ -1414,15 +1414,15 @@ class Memory:
 
         A document whose text is not what was recorded keeps the tree it has, and is named in `damaged`.
         """
-        ns, after, done = self.namespace, 0, 0
+        ns, done = self.namespace, 0
         damaged: list[str] = []
-        while batch := self._store.documents(ns, after=after, limit=500):
+        for batch in batches(self._store, ns, 500):
             for document in batch:
                 try:
                     self._intake.replanted(ns, document)
                 except Damaged:
                     damaged.append(document.path)
-                after, done = document.id, done + 1
+                done += 1
                 if progress:
                     progress(done)
         rows = self._store.rebuild_fulltext()

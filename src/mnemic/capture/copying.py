@@ -7,10 +7,11 @@ connects them, and at the end both are compared. Identifiers of nodes are the ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mnemic.capture.edges import KIND
 from mnemic.capture.trees import document_nodes
 from mnemic.clock import Clock, to_ms
 from mnemic.errors import Conflict, Damaged, Refused
@@ -18,12 +19,11 @@ from mnemic.ledger import Ledger
 from mnemic.models.document import SHELVES, Document
 from mnemic.models.event import Head
 from mnemic.recall.codebook import seal
-from mnemic.store import Transaction, VectorRow
+from mnemic.store import Transaction, VectorRow, batches
 from mnemic.store.schema import TRUTH
 
 ENTRIES, DOCUMENTS, OPERATIONS = 1_000, 50, 1_000
 """That go in one transaction."""
-KIND = "similar"
 SAMPLES = 20
 """Questions by which the answers of both sides are compared."""
 COUNTED = (*TRUTH, "ledger", "texts", "nodes")
@@ -51,10 +51,7 @@ class Copying:
         if not verdict.ok:
             raise Damaged(f"namespace {ns!r} does not verify: {verdict.problem}; nothing of it was copied")
         before = two.head(ns)
-        for row in one.embedders():
-            two.embedder(row.identity, row.dim, row.canary)
-        for row in one.embedders():
-            two.embedder(row.identity, row.dim, row.canary)
+        embedders = {row.id: two.embedder(row.identity, row.dim, row.canary).id for row in one.embedders()}
         self._take_key(ns)
         self._entries(ns)
         with two.write(ns) as tx:
@@ -63,7 +60,7 @@ class Copying:
             for mac, at in one.erased(ns):
                 tx.erase_texts((), [mac], at)
         self._operations(ns)
-        self._plant(ns)
+        self._plant(ns, embedders)
         self._connect(ns)
         self._shelve(ns)
         for embedder in two.embedders():
@@ -123,20 +120,14 @@ class Copying:
                         tx.remember_operation(op_id, request, receipt, document)
             after = rows[-1][0]
 
-    def _batches(self, ns: str) -> Iterator[list[Document]]:
-        after = 0
-        while batch := self.source.store.documents(ns, after=after, limit=DOCUMENTS):
-            yield batch
-            after = batch[-1].id
-
-    def _plant(self, ns: str) -> None:
-        """Texts, trees and vectors, at first all on the hot shelf."""
+    def _plant(self, ns: str, embedders: Mapping[int, int]) -> None:
+        """Texts, trees and vectors, at first all on the hot shelf. `embedders`: the source's numbers, and the target's."""
         one, two = self.source.store, self.target.store
         done, whole = 0, one.count(ns, "documents", {})
-        for batch in self._batches(ns):
+        for batch in batches(self.source.store, ns, DOCUMENTS):
             with two.write(ns) as tx:
                 for document in batch:
-                    self._plant_one(tx, ns, document)
+                    self._plant_one(tx, ns, document, embedders)
             done += len(batch)
             self.progress("documents", done, whole)
         with two.write(ns) as tx:
@@ -145,7 +136,7 @@ class Copying:
             for _, row in one.queue(ns, limit=1_000_000):
                 tx.enqueue(row.document, to_ms(self.clock.now()))
 
-    def _plant_one(self, tx: Transaction, ns: str, document: Document) -> None:
+    def _plant_one(self, tx: Transaction, ns: str, document: Document, embedders: Mapping[int, int]) -> None:
         one, two = self.source.store, self.target.store
         bodies = self._texts(tx, ns, document.id, document.shelf)
         if any(two.nodes(ns, document.id, shelf) for shelf in SHELVES):
@@ -154,19 +145,14 @@ class Copying:
         made = tx.replace_nodes(document.id, document_nodes(document, messages, bodies))
         there = {node.path: node.id for node in two.nodes(ns, document.id)}
         nodes = {node.id: there[node.path] for node in one.nodes(ns, document.id, document.shelf) if node.path in there}
-        for embedder in one.embedders():
-            vectors = one.vectors(ns, embedder.id, list(nodes), document.shelf)
-            digests = one.digests(ns, embedder.id, list(vectors), document.shelf)
+        for here, target in embedders.items():
+            vectors = one.vectors(ns, here, list(nodes), document.shelf)
+            digests = one.digests(ns, here, list(vectors), document.shelf)
             rows = [VectorRow(nodes[node], digests[node], vectors[node]) for node in sorted(vectors)]
             if rows:
-                tx.put_vectors(self._embedders[embedder.identity], rows)
+                tx.put_vectors(target, rows)
         if not made:
             raise Damaged(f"{document.path!r} has no tree: run `mnemic reindex` and repeat")
-
-    @property
-    def _embedders(self) -> dict[str, int]:
-        """The target's numbers of the embedders, by identity."""
-        return {row.identity: row.id for row in self.target.store.embedders()}
 
     def _texts(self, tx: Transaction, ns: str, number: int, shelf: str) -> dict[int, str]:
         """Let the target have the texts of a document that the source has, and no other."""
@@ -183,7 +169,7 @@ class Copying:
         """The edges between nodes."""
         one, two = self.source.store, self.target.store
         numbers: dict[int, int] = {}
-        for batch in self._batches(ns):
+        for batch in batches(self.source.store, ns, DOCUMENTS):
             for document in batch:
                 there = {node.path: node.id for shelf in SHELVES for node in two.nodes(ns, document.id, shelf)}
                 here = one.nodes(ns, document.id, document.shelf)
@@ -198,7 +184,7 @@ class Copying:
     def _shelve(self, ns: str) -> None:
         """Let every document stand on its shelf."""
         two = self.target.store
-        for batch in self._batches(ns):
+        for batch in batches(self.source.store, ns, DOCUMENTS):
             away = [one for one in batch if one.shelf != SHELVES[0] and two.nodes(ns, one.id)]
             if not away:
                 continue

@@ -20,7 +20,7 @@ from mnemic.ledger.chain import opened
 from mnemic.lifecycle.usage import hidden_by
 from mnemic.models.document import Document
 from mnemic.models.event import Draft, Origin
-from mnemic.store import Store
+from mnemic.store import Store, batches
 
 REASON = "it says the same as"
 """Why a note is hidden that was folded into another."""
@@ -111,9 +111,8 @@ class Folding:
         return self._forgetting.forget(self._ns, fold.path, reason=reason, actor="system", origin="agent").seq
 
     def _notes(self) -> Iterator[tuple[Document, str]]:
-        after, forgotten = 0, self._store.forgotten(self._ns)
-        while batch := self._store.documents(self._ns, kind="note", after=after, limit=500):
-            after = batch[-1].id
+        forgotten = self._store.forgotten(self._ns)
+        for batch in batches(self._store, self._ns, 500, kind="note"):
             for document in batch:
                 if document.text_id is not None and hidden_by(document.path, forgotten) is None:
                     body = self._store.text(self._ns, document.text_id, document.shelf)

@@ -17,7 +17,7 @@ from mnemic.capture.intake import TITLE_LIMIT, Intake, Note
 from mnemic.errors import BadInput, NotFound
 from mnemic.knowledge.origin import actor
 from mnemic.ledger.record import digest
-from mnemic.ledger.served import intact
+from mnemic.ledger.served import texts_of
 from mnemic.lifecycle.usage import hidden_by
 from mnemic.models.document import Document
 from mnemic.models.event import Origin
@@ -217,7 +217,7 @@ class Graph:
             documents = [
                 one for one in self._store.documents(self._ns, below=ROOT, limit=1_000_000) if not hidden_by(one.path, hidden)
             ]
-            texts = self._texts(documents)
+            texts = texts_of(self._store, self._ns, documents)
             homes: dict[str, _Kept] = {}
             for one in documents:
                 if one.kind == "entity" and one.id in texts:
@@ -230,16 +230,6 @@ class Graph:
                 elif one.kind == "relation" and texts.get(one.id, "").count("\n") == 2:
                     whole.relations[tuple(texts[one.id].split("\n"))] = one.path
         return whole
-
-    def _texts(self, documents: Sequence[Document]) -> dict[int, str]:
-        """The text of each document, but for what is not as it was recorded: `doctor` names that."""
-        found: dict[int, str] = {}
-        for shelf in {one.shelf for one in documents}:
-            mine = {one.text_id: one.id for one in documents if one.shelf == shelf and one.text_id is not None}
-            bodies = self._store.texts(self._ns, list(mine), shelf)
-            found.update({mine[text_id]: body for text_id, body in bodies.items()
-                          if intact(self._store, self._ns, mine[text_id], {text_id: body})})  # fmt: skip
-        return found
 
     def _entity(self, name: str, kind: str, channel: Origin) -> Document:
         path = f"{ROOT}/entities/{slug(name)}"

@@ -23,7 +23,7 @@ from mnemic.models.document import SHELVES, Document, Node
 from mnemic.recall.codebook import matrix, seal
 from mnemic.recall.words import matching, rarest
 from mnemic.store import EmbedderRow, Store, VectorRow, repeated
-from mnemic.text.passage import passage
+from mnemic.store.trees import passage_of
 from mnemic.text.tokens import query_terms
 
 BATCH = 50
@@ -224,8 +224,7 @@ def passages_of(store: Store, ns: str, document: Document) -> list[tuple[Node, s
     for node in nodes:
         if node.text_id is None:
             continue
-        title = node.title if node.parent is None else ""
-        text = passage(bodies.get(node.text_id, ""), node.start, node.reach, speaker=node.speaker, title=title)
+        text = passage_of(bodies.get(node.text_id, ""), node.parent, node.title, node.start, node.reach, node.speaker)
         if text:
             found.append((node, text))
     return found

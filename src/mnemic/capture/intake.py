@@ -298,7 +298,8 @@ class Intake:
         if not said.kept:
             return None, said.nothing(), 0
         # Asked under the write lock: an erasure may be going on in another process.
-        fresh = [(turn, text) for turn, text in said.kept if self._store.was_erased(ns, self._mac(ns, text)) is None]
+        known = self._store.erasure_key_of(ns)
+        fresh = [(turn, text) for turn, text in said.kept if self._store.was_erased(ns, erasure_mac(known, text)) is None]
         if not fresh:
             why = "this text was erased and must not come back"
             return None, Receipt("rejected", redacted=said.redacted, reason=why), 0

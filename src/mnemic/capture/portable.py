@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,7 +32,7 @@ from mnemic.ledger.record import digest
 from mnemic.lifecycle.usage import hidden_by
 from mnemic.models.document import SHELVES, Document, Message
 from mnemic.models.event import Event, Head
-from mnemic.store import Store, Transaction
+from mnemic.store import Store, Transaction, batches
 from mnemic.store.schema import TRUTH
 from mnemic.text.tree import slug
 
@@ -104,10 +105,7 @@ class Portable:
         return manifest
 
     def _documents(self, ns: str) -> Iterator[Document]:
-        after = 0
-        while batch := self._store.documents(ns, after=after, limit=500):
-            yield from batch
-            after = batch[-1].id
+        return chain.from_iterable(batches(self._store, ns, 500))
 
     def _texts(self, ns: str) -> Iterator[dict[str, Any]]:
         """Every text, those of earlier revisions and of what was undone included: an undo may bring them back."""

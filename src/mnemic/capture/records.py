@@ -11,7 +11,7 @@ by being written again.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,7 +21,7 @@ from mnemic.clock import from_ms
 from mnemic.errors import BadInput, Refused
 from mnemic.knowledge.origin import actor
 from mnemic.ledger.chain import canonical
-from mnemic.ledger.served import intact
+from mnemic.ledger.served import texts_of
 from mnemic.lifecycle.usage import hidden_by
 from mnemic.models.document import Document
 from mnemic.models.event import Origin
@@ -126,19 +126,8 @@ class Records:
     def _read(self, documents: Sequence[Document]) -> list[Record]:
         hidden = self._store.forgotten(self._ns)
         shown = [one for one in documents if hidden_by(one.path, hidden) is None]
-        texts = self._texts(shown)
+        texts = texts_of(self._store, self._ns, shown)
         return [_record(one, texts[one.id]) for one in shown if texts.get(one.id, "").startswith(_OPEN)]
-
-    def _texts(self, documents: Iterable[Document]) -> dict[int, str]:
-        """The text of each document, but for what is not as it was recorded: `doctor` names that."""
-        found: dict[int, str] = {}
-        documents = list(documents)
-        for shelf in {one.shelf for one in documents}:
-            mine = {one.text_id: one.id for one in documents if one.shelf == shelf and one.text_id is not None}
-            bodies = self._store.texts(self._ns, list(mine), shelf)
-            found.update({mine[text_id]: body for text_id, body in bodies.items()
-                          if intact(self._store, self._ns, mine[text_id], {text_id: body})})  # fmt: skip
-        return found
 
     def _text(self, entry: Entry) -> str:
         if not entry.key or not all(isinstance(part, str) and part for part in entry.key):

@@ -8,14 +8,13 @@ came in between is found by one more pass, after every write that began before h
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 from mnemic.capture.chosen import META, Chosen
 from mnemic.capture.edges import KIND
 from mnemic.capture.indexing import Indexer
-from mnemic.models.document import Document
-from mnemic.store import Store, repeated
+from mnemic.store import Store, batches, repeated
 
 BATCH = 8
 """Documents whose vectors share a transaction: what being killed loses."""
@@ -87,7 +86,7 @@ class Reembedding:
         whole = sum(self._store.count(ns, "documents", {}) for ns in spaces)
         seen = found = 0
         for ns in spaces:
-            for batch in self._batches(ns):
+            for batch in batches(self._store, ns, BATCH):
                 count, failed = self._indexer.fill(ns, batch)
                 found, seen = found + count, seen + len(batch)
                 self.embedded += count
@@ -96,16 +95,10 @@ class Reembedding:
                 self._progress(seen, max(seen, whole))
         return found
 
-    def _batches(self, ns: str) -> Iterator[list[Document]]:
-        after = 0
-        while batch := self._store.documents(ns, after=after, limit=BATCH):
-            yield batch
-            after = batch[-1].id
-
     def _disconnect(self, ns: str) -> None:
         """Take the similar edges away: cosines of two embedders do not compare."""
         self._indexer.edges(ns).restart()
-        for batch in self._batches(ns):
+        for batch in batches(self._store, ns, BATCH):
             ids = [node.id for document in batch for node in self._store.nodes(ns, document.id, document.shelf)]
             rows = [(source, target, KIND) for source, target, _ in self._store.edges(ns, ids, KIND)]
             if rows:

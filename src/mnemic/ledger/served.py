@@ -8,15 +8,37 @@ texts in the rows: such a row is held against the image that the last entry abou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mnemic.errors import Damaged
 from mnemic.ledger.chain import images_in
 from mnemic.ledger.record import digest
+from mnemic.models.document import Document
 from mnemic.models.event import Event, Row
 from mnemic.store import Store
 
 NEXT = "run `mnemic ledger verify`, then restore a backup with `mnemic restore FILE`"
+
+
+def served(store: Store, ns: str, wanted: Iterable[tuple[str, int, int | None]]) -> dict[int, str]:
+    """Texts by id, each asked for by its shelf, its document and its id; none that is not what was recorded, or not there."""
+    shelves: dict[str, dict[int, int]] = {}
+    for shelf, document, text_id in wanted:
+        if text_id is not None:
+            shelves.setdefault(shelf, {})[text_id] = document
+    found: dict[int, str] = {}
+    for shelf, homes in shelves.items():
+        texts: dict[int, dict[int, str]] = {}
+        for text_id, body in store.texts(ns, sorted(homes), shelf).items():
+            texts.setdefault(homes[text_id], {})[text_id] = body
+        found |= recorded(store, ns, texts)
+    return found
+
+
+def texts_of(store: Store, ns: str, documents: Sequence[Document]) -> dict[int, str]:
+    """The text of each document, by its id, but for what is not as it was recorded: `doctor` names that."""
+    found = served(store, ns, ((one.shelf, one.id, one.text_id) for one in documents))
+    return {one.id: found[one.text_id] for one in documents if one.text_id in found}
 
 
 def recorded(store: Store, ns: str, texts: Mapping[int, Mapping[int, str]]) -> dict[int, str]:

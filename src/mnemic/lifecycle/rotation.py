@@ -17,7 +17,7 @@ from mnemic.lifecycle.curve import DAY_MS
 from mnemic.models.document import SHELVES, Document
 from mnemic.models.event import Change, Draft, Event
 from mnemic.settings import RotateSettings
-from mnemic.store import Store
+from mnemic.store import Store, batches
 
 BATCH = 20
 """Documents that share a transaction: other writers wait meanwhile."""
@@ -41,13 +41,12 @@ class Rotation:
 
     def due(self, ns: str) -> Iterator[tuple[Document, str]]:
         """Documents that are too old for their shelf, with the shelf they belong on."""
-        now, after = to_ms(self._clock.now()), 0
-        while batch := self._store.documents(ns, after=after, limit=1000):
+        now = to_ms(self._clock.now())
+        for batch in batches(self._store, ns, 1000):
             for document in batch:
                 target = shelf_of(now - document.created_at, self._settings)
                 if SHELVES.index(target) > SHELVES.index(document.shelf):
                     yield document, target
-            after = batch[-1].id
 
     def rotate(self, ns: str, progress: Callable[[int], None] | None = None) -> dict[str, int]:
         """Move what is due; returns how many documents went to which shelf."""

@@ -19,7 +19,7 @@ from mnemic.lifecycle.curve import DAY_MS, days_between, relevance, tier_of, tou
 from mnemic.models.document import Document
 from mnemic.models.event import Actor, Change, Draft
 from mnemic.settings import DecaySettings
-from mnemic.store import Store
+from mnemic.store import Store, batches
 
 TIERS = ("core", "active", "warm", "cold", "archive")
 
@@ -117,8 +117,7 @@ class Usages:
         tiers, total, count = dict.fromkeys(TIERS, 0), 0.0, 0
         moved: list[dict[str, str]] = []
         stands: dict[str, str] = {}
-        after = 0
-        while batch := self._store.documents(ns, after=after, limit=1000):
+        for batch in batches(self._store, ns, 1000):
             for document in batch:
                 usage, hidden = _usage(document, used.get(document.id)), hidden_by(document.path, forgotten) is not None
                 now = self._standing(document, usage, hidden)
@@ -128,7 +127,6 @@ class Usages:
                 before = since.get(str(document.id), "active")
                 if before != now.tier:
                     moved.append({"path": document.path, "from": before, "to": now.tier})
-            after = batch[-1].id
         mean = round(total / count, 4) if count else None
         return {"documents": count, "tiers": tiers, "mean_relevance": mean, "moved": moved, "stands": stands}
 

@@ -19,7 +19,7 @@ from mnemic.clock import Clock, to_ms
 from mnemic.embed import Embedder, Reranker
 from mnemic.embed.base import clean
 from mnemic.errors import BadInput, ModelError, StoreError
-from mnemic.ledger.served import NEXT, recorded
+from mnemic.ledger.served import NEXT, served
 from mnemic.lifecycle.curve import DAY_MS, MODES, oldest_days
 from mnemic.lifecycle.usage import hidden_by, stand
 from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
@@ -640,17 +640,8 @@ class Recall:
 
     def _served(self, run: _Run, items: Sequence[Found]) -> dict[int, str]:
         """What to show of nodes; nothing of those whose text is not what was recorded."""
-        found: dict[int, str] = {}
-        for shelf in {item.shelf for item in items}:
-            here = [item for item in items if item.shelf == shelf]
-            bodies = self._store.texts(run.ns, sorted({item.text_id or 0 for item in here}), shelf)
-            texts: dict[int, dict[int, str]] = {}
-            for item in here:
-                if item.text_id in bodies:
-                    texts.setdefault(item.document, {})[item.text_id] = bodies[item.text_id]
-            whole = recorded(self._store, run.ns, texts)
-            found |= {item.id: _part(item, whole[item.text_id]) for item in here if item.text_id in whole}
-        return found
+        texts = served(self._store, run.ns, ((item.shelf, item.document, item.text_id) for item in items))
+        return {item.id: _part(item, texts[item.text_id]) for item in items if item.text_id in texts}
 
     # explaining
 

@@ -140,7 +140,7 @@ class VectorIndex:
             if held.any():
                 found[held] = self._compare(query, self._loose.vectors[places[held]])
             if self._coder is not None:
-                columns = self._coded.columns(ids)
+                columns = self._coded.places(ids)
                 coded = ~held & (columns >= 0)
                 found[coded] = estimate(self._coded.codes[:, columns[coded]], query, self._coder)
             return found
@@ -207,15 +207,12 @@ class VectorIndex:
         return np.round((rows @ wanted - self.mean @ wanted) / lengths, 5).astype(np.float32, copy=False)
 
 
-class _Rows:
-    """Unit vectors with their stamps and nodes."""
+class _Nodes:
+    """Nodes in the order they came, each with something of its own."""
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self) -> None:
         self._count = 0
-        self._stamps = np.zeros(16, dtype=np.int64)
         self._ids = np.zeros(16, dtype=np.int64)
-        self._vectors = np.zeros((16, dim), dtype=np.float32)
-        self._sum = np.zeros(dim, dtype=np.float64)
         self._seats = Seats()
 
     def __len__(self) -> int:
@@ -224,6 +221,28 @@ class _Rows:
     @property
     def ids(self) -> Ids:
         return self._ids[: self._count]
+
+    def places(self, ids: Ids) -> Places:
+        """Where each node stands; -1 where it does not."""
+        return self._seats.of(ids)
+
+    def _take(self, ids: Ids) -> slice:
+        """The places that more nodes got."""
+        start, self._count = self._count, self._count + len(ids)
+        self._ids = grown(self._ids, self._count)
+        self._ids[start : self._count] = ids
+        self._seats.put(ids, start)
+        return slice(start, self._count)
+
+
+class _Rows(_Nodes):
+    """Unit vectors with their stamps and nodes."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self._stamps = np.zeros(16, dtype=np.int64)
+        self._vectors = np.zeros((16, dim), dtype=np.float32)
+        self._sum = np.zeros(dim, dtype=np.float64)
 
     @property
     def vectors(self) -> Floats:
@@ -238,19 +257,11 @@ class _Rows:
         mean: Floats = (self._sum / max(self._count, 1)).astype(np.float32)
         return mean
 
-    def places(self, ids: Ids) -> Places:
-        """Where each node's vector stands; -1 where it has none."""
-        return self._seats.of(ids)
-
     def extend(self, stamps: Places, ids: Ids, vectors: Floats) -> None:
-        start, self._count = self._count, self._count + len(ids)
-        self._stamps, self._ids = grown(self._stamps, self._count), grown(self._ids, self._count)
-        self._vectors = grown(self._vectors, self._count)
-        self._stamps[start : self._count] = stamps
-        self._ids[start : self._count] = ids
-        self._vectors[start : self._count] = vectors
+        new = self._take(ids)
+        self._stamps, self._vectors = grown(self._stamps, self._count), grown(self._vectors, self._count)
+        self._stamps[new], self._vectors[new] = stamps, vectors
         self._sum += vectors.sum(axis=0, dtype=np.float64)
-        self._seats.put(ids, start)
 
     def after(self, stamp: int) -> _Rows:
         """Those that came after a stamp."""
@@ -262,36 +273,21 @@ class _Rows:
         return kept
 
 
-class _Coded:
+class _Coded(_Nodes):
     """Codes, a column each, with their nodes."""
 
     def __init__(self, dim: int) -> None:
-        self._count = 0
-        self._ids = np.zeros(16, dtype=np.int64)
+        super().__init__()
         self._codes = np.zeros((2 * -(-dim // 64), 16), dtype=np.uint64)
-        self._seats = Seats()
-
-    def __len__(self) -> int:
-        return self._count
-
-    @property
-    def ids(self) -> Ids:
-        return self._ids[: self._count]
 
     @property
     def codes(self) -> Codes:
         return self._codes[:, : self._count]
 
-    def columns(self, ids: Ids) -> Places:
-        """Where each node's code stands; -1 where it has none."""
-        return self._seats.of(ids)
-
     def extend(self, ids: Ids, codes: Codes) -> None:
-        start, self._count = self._count, self._count + len(ids)
-        self._ids, self._codes = grown(self._ids, self._count), grown(self._codes, self._count, axis=1)
-        self._ids[start : self._count] = ids
-        self._codes[:, start : self._count] = codes
-        self._seats.put(ids, start)
+        new = self._take(ids)
+        self._codes = grown(self._codes, self._count, axis=1)
+        self._codes[:, new] = codes
 
 
 class _Known:

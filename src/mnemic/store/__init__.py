@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemic.errors import MissingExtra
+from mnemic.store.archive import More
 from mnemic.store.base import (
     CodeBlock,
     EmbedderRow,
@@ -24,6 +25,7 @@ from mnemic.store.base import (
     Transaction,
     VaultFile,
     VectorRow,
+    batches,
     repeated,
 )
 from mnemic.store.sqlite import SqliteStore, backups, checks, connection, open_sqlite
@@ -47,6 +49,7 @@ __all__ = [
     "Transaction",
     "VaultFile",
     "VectorRow",
+    "batches",
     "examine",
     "is_made",
     "open_sqlite",
@@ -80,7 +83,7 @@ def examine(folder: Path, url: str = "") -> tuple[list[str], dict[str, str]]:
 
 
 def restore(
-    folder: Path, url: str, source: Path, *, fresh: Path, kept: Path, more: backups.More, close: Callable[[], None]
+    folder: Path, url: str, source: Path, *, fresh: Path, kept: Path, more: More, close: Callable[[], None]
 ) -> None:
     """Put a backup in place of a home; what stood there goes to `kept`, and `more` takes out the rest of the archive.
 

@@ -6,6 +6,7 @@ live on several; writes go to the hot shelf. Raw scores are the engine's own: on
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
@@ -173,6 +174,12 @@ def repeated(act: Callable[[], T]) -> T:
         with suppress(Interrupted):
             return act()
     return act()
+
+
+def made_by(receipt: str) -> set[int]:
+    """The entries that an operation's receipt names."""
+    told = json.loads(receipt)
+    return {row["seq"] for row in (told, *told.get("receipts", ())) if row.get("seq")}
 
 
 class Transaction(Protocol):
@@ -537,3 +544,11 @@ class Store(Protocol):
     def edges(self, ns: str, ids: Sequence[int], kind: str) -> list[tuple[int, int, float]]: ...
 
     def counts(self, ns: str) -> Mapping[str, int]: ...
+
+
+def batches(store: Store, ns: str, size: int, *, kind: str | None = None) -> Iterator[list[Document]]:
+    """All documents of a namespace, or those of a kind, in the order of their ids, so many at a time."""
+    after = 0
+    while batch := store.documents(ns, kind=kind, after=after, limit=size):
+        yield batch
+        after = batch[-1].id

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mnemic.store.base import NewNode
+from mnemic.text.passage import passage
 from mnemic.text.tokens import terms
 
 Stored = tuple[Any, ...]
@@ -93,6 +94,11 @@ def blanked(nodes: bytes, codes: bytes, gone: Sequence[int]) -> tuple[bytes, byt
     at = np.isin(known, gone)
     known[at], columns[:, at] = 0, 0
     return known.tobytes(), columns.tobytes()
+
+
+def passage_of(body: str, parent: int | None, title: str, start: int, reach: int, speaker: str) -> str:
+    """What a stored node is found by, from its text and columns: of titles only a document's own counts."""
+    return passage(body, start, reach, speaker=speaker, title=title if parent is None else "")
 
 
 def _words(node: NewNode) -> list[str]:

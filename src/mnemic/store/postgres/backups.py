@@ -7,7 +7,6 @@ its rows are guarded. What comes back replaces what stands there in one transact
 from __future__ import annotations
 
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +17,7 @@ import psycopg
 from psycopg import sql
 
 from mnemic.errors import BadInput, Damaged
+from mnemic.store.archive import More, archived
 from mnemic.store.postgres import migrations
 from mnemic.store.postgres.connection import SCHEMA, Database, translated
 
@@ -28,29 +28,16 @@ SHARED = ("meta", "namespaces", "embedders")
 TABLES = (*migrations.SMALL, *migrations.GROWING)
 IDENTITIES = ("namespaces", "embedders")
 CHUNK = 1 << 20
-More = Callable[[zipfile.ZipFile, Sequence[zipfile.ZipInfo]], None]
 
 
 def write(base: Database, target: Path, more: Callable[[zipfile.ZipFile], None] | None = None) -> None:
     """Copy all rows into one zip file, and what `more` adds; an earlier file of that name is replaced at the end."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(f".{target.name}.part")
-    try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=3, allowZip64=True) as archive:
-            with translated(base.name), base.connect() as db:
-                _pack(base, db, archive)
-            if more is not None:
-                more(archive)
-        with open(part, "rb") as handle:
-            os.fsync(handle.fileno())
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
-    descriptor = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with archived(target, target.with_name(f".{target.name}.part")) as archive:
+        with translated(base.name), base.connect() as db:
+            _pack(base, db, archive)
+        if more is not None:
+            more(archive)
 
 
 def _pack(base: Database, db: psycopg.Connection[Any], archive: zipfile.ZipFile) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mnemic.store.postgres.connection import SCHEMA
+from mnemic.store.postgres.migrations import UNGUARDED
 
 if TYPE_CHECKING:
     from mnemic.store.postgres.store import PostgresStore
@@ -26,7 +27,7 @@ def examine(store: PostgresStore) -> list[str]:
         " AND c.relname<>ALL(%s) AND NOT (c.relrowsecurity AND c.relforcerowsecurity) ORDER BY 1"
     )
     found += [f"the rows of {name} are not guarded: let its owner run ALTER TABLE {name} FORCE ROW LEVEL SECURITY"
-              for (name,) in store.base.rows(0, query, (SCHEMA, ["meta", "namespaces", "embedders", "leases"]))]  # fmt: skip
+              for (name,) in store.base.rows(0, query, (SCHEMA, list(UNGUARDED)))]  # fmt: skip
     with store.reading():
         for name in store.namespaces():
             found += _words(store, name)

@@ -84,7 +84,7 @@ def _reading(what: str) -> Iterator[None]:
             yield
     except Interrupted as error:
         cause = error.__cause__ or error
-        raise StoreError(f"{what} cannot be read ({_first_line(cause)}): try again") from cause
+        raise StoreError(f"{what} cannot be read ({first_line(cause)}): try again") from cause
     except Conflict as error:
         raise StoreError(str(error)) from error.__cause__
 
@@ -105,20 +105,21 @@ def translated(what: str) -> Iterator[None]:
     except psycopg.errors.DiskFull as error:
         raise DiskFull(f"{what}: the server's disk is full, this was not stored: free some space and repeat") from error
     except (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted) as error:
-        raise Damaged(f"{what} is damaged ({_first_line(error)}): restore a backup with `mnemic restore FILE`") from error
+        raise Damaged(f"{what} is damaged ({first_line(error)}): restore a backup with `mnemic restore FILE`") from error
     except psycopg.errors.ProgramLimitExceeded as error:
-        raise BadInput(f"{what}: a name or path is too long for it ({_first_line(error)}): give a shorter one") from error
+        raise BadInput(f"{what}: a name or path is too long for it ({first_line(error)}): give a shorter one") from error
     except psycopg.errors.InsufficientPrivilege as error:
-        raise StoreError(f"{what}: {_first_line(error)}; ask its administrator for that right") from error
+        raise StoreError(f"{what}: {first_line(error)}; ask its administrator for that right") from error
     except psycopg.errors.ReadOnlySqlTransaction as error:
         raise StoreError(f"{what} can only be read: name the primary server") from error
     except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise Interrupted(f"{what}: the connection broke, nothing was stored ({_first_line(error)}): repeat") from error
+        raise Interrupted(f"{what}: the connection broke, nothing was stored ({first_line(error)}): repeat") from error
     except psycopg.Error as error:
-        raise StoreError(f"{what}: {_first_line(error)}") from error
+        raise StoreError(f"{what}: {first_line(error)}") from error
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """What an error says in short; its name where it says nothing."""
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
@@ -185,7 +186,7 @@ class Database:
         except psycopg.ProgrammingError:  # its message may show the password
             raise BadInput(f"the URL of {self.name} cannot be read: write postgresql://USER@HOST/DATABASE") from None
         except psycopg.Error as error:
-            raise StoreError(f"{self.name} cannot be reached ({_first_line(error)}): check the URL and the server") from None
+            raise StoreError(f"{self.name} cannot be reached ({first_line(error)}): check the URL and the server") from None
 
     def close(self) -> None:
         """Close the connections that this process opened."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
 from mnemic.models.event import Event, Head
+from mnemic.store.base import made_by
 from mnemic.store.postgres.connection import Write
 from mnemic.store.postgres.shelves import Shelves, capped
 from mnemic.store.postgres.truth import Ask
@@ -51,13 +51,8 @@ def forget_receipts(write: Write, seqs: Collection[int]) -> None:
     """Empty the receipts of the operations that made some entries."""
     query = "SELECT id, receipt FROM operations WHERE ns=%s AND document IS NULL"
     for op_id, receipt in write.rows(query, (write.space,)):
-        if not _made(json.loads(str(receipt))).isdisjoint(seqs):
+        if not made_by(receipt).isdisjoint(seqs):
             write.run("UPDATE operations SET request='', receipt='{}' WHERE ns=%s AND id=%s", (write.space, op_id))
-
-
-def _made(receipt: dict[str, Any]) -> set[int]:
-    """The entries that a receipt names."""
-    return {row["seq"] for row in (receipt, *receipt.get("receipts", ())) if row.get("seq")}
 
 
 class Events(Shelves):

@@ -178,6 +178,9 @@ SMALL = {
 }
 """The other tables that bear a namespace."""
 
+UNGUARDED = ("meta", "namespaces", "embedders", "leases")
+"""Tables of the home: the only ones whose rows belong to no namespace, and are not guarded."""
+
 INDEXES = (
     "CREATE INDEX texts_document ON texts(ns, document)",
     "CREATE INDEX documents_digest ON documents(ns, digest)",
@@ -347,7 +350,7 @@ def grant(db: Cursor) -> None:
     """Let that role use the tables, and nothing else."""
     if _row(db, "SELECT has_table_privilege(%s, %s, 'INSERT')", (ROLE, f"{SCHEMA}.{next(reversed(GROWING))}"))[0]:
         return
-    names = ", ".join(f"{SCHEMA}.{name}" for name in ("meta", "namespaces", "embedders", "leases", *SMALL, *GROWING))
+    names = ", ".join(f"{SCHEMA}.{name}" for name in (*UNGUARDED, *SMALL, *GROWING))
     db.execute(f"GRANT USAGE ON SCHEMA {SCHEMA} TO {ROLE}")
     db.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {names} TO {ROLE}")
     db.execute(f"GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO {ROLE}")

@@ -22,8 +22,7 @@ from mnemic.store.postgres.connection import Write
 from mnemic.store.postgres.documents import Documents
 from mnemic.store.postgres.migrations import PATH
 from mnemic.store.postgres.shelves import capped, checked_shelf
-from mnemic.store.trees import INDEXED, NODE, hashes, term_hash
-from mnemic.text.passage import passage
+from mnemic.store.trees import INDEXED, NODE, hashes, passage_of, term_hash
 from mnemic.text.tokens import is_prefix, terms
 
 _INSERT = f"INSERT INTO nodes(ns, shelf, {NODE}, {INDEXED}) VALUES({','.join(['%s'] * 19)})"
@@ -116,7 +115,7 @@ def remove(write: Write, numbers: Sequence[int], shelf: str) -> None:
     drop_words(write, shelf, ids)
     write.run("DELETE FROM edges WHERE ns=%s AND (source=ANY(%s) OR target=ANY(%s))", (ns, ids, ids))
     vectors.blank(write, ids, shelf)
-    write.run("DELETE FROM vectors WHERE ns=%s AND node=ANY(%s) AND embedder=ANY(SELECT id FROM embedders)", (ns, ids))
+    vectors.remove(write, ids)
     write.run("DELETE FROM nodes WHERE ns=%s AND id=ANY(%s)", (ns, ids))
 
 
@@ -154,16 +153,16 @@ def rebuild(write: Write) -> int:
     write.run("UPDATE lexicon SET nodes=0, terms=0, removed=removed+1 WHERE ns=%s", (ns,))
     write.run("UPDATE nodes SET size=0, terms='' WHERE ns=%s AND size>0", (ns,))
     query = (
-        "SELECT n.id, n.shelf, n.parent, n.title, n.start, n.reach, n.speaker, t.body FROM nodes n"
-        " LEFT JOIN texts t ON t.ns=n.ns AND t.id=n.text_id"
-        " WHERE n.ns=%s AND n.id>%s AND n.reach>n.start AND n.text_id IS NOT NULL ORDER BY n.id LIMIT %s"
+        "SELECT id, shelf, parent, title, start, reach, speaker, text_id FROM nodes"
+        " WHERE ns=%s AND id>%s AND reach>start AND text_id IS NOT NULL ORDER BY id LIMIT %s"
     )
+    texts = "SELECT id, body FROM texts WHERE ns=%s AND id=ANY(%s)"
     while rows := write.rows(query, (ns, after, READ)):
         after = rows[-1][0]
-        said = [
-            (number, shelf, terms(passage(body or "", start, reach, speaker=speaker, title=title if parent is None else "")))
-            for number, shelf, parent, title, start, reach, speaker, body in rows
-        ]
+        # Once a text: it may be large and have thousands of nodes.
+        bodies: dict[int, str] = dict(write.rows(texts, (ns, sorted({row[-1] for row in rows}))))
+        said = [(number, shelf, terms(passage_of(bodies.get(text_id, ""), *columns)))
+                for number, shelf, *columns, text_id in rows]  # fmt: skip
         write.many("UPDATE nodes SET size=%s, terms=%s WHERE ns=%s AND id=%s",
                    [(len(words), hashes(words), ns, number) for number, _, words in said])  # fmt: skip
         for shelf in sorted({shelf for _, shelf, _ in said}):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,16 +13,17 @@ import psycopg
 from mnemic.errors import StoreError
 from mnemic.models.document import SHELVES
 from mnemic.models.event import Change, Event, Head, Row
+from mnemic.store.archive import More
 from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
+from mnemic.store.facts import Facts
 from mnemic.store.postgres import backups, checks, events, migrations, nodes, truth, vault, vectors
-from mnemic.store.postgres.connection import LIMIT, SCHEMA, Database, Write
+from mnemic.store.postgres.connection import LIMIT, SCHEMA, Database, Write, first_line
 from mnemic.store.postgres.events import Events
 from mnemic.store.postgres.nodes import Nodes
 from mnemic.store.postgres.shelves import checked_shelf
 from mnemic.store.postgres.vault import VaultFiles
 from mnemic.store.postgres.vectors import Vectors
 from mnemic.store.schema import SEQUENCES, TRUTH
-from mnemic.text.tokens import tokenizer
 
 KEPT = "the server's write-ahead log, its replicas and its own backups keep the erased bytes until they are recycled"
 ERASED = ("texts", "nodes", "fulltext", "vocabulary", "vectors", "codes", "payloads", "operations", "messages", "diary", "facts",
@@ -130,9 +129,7 @@ class PostgresTransaction:
         if with_vectors:
             vectors.move(write, moved, target, nodes.allocate(write, "vectors", max(1, len(moved))))
         else:
-            write.run(
-                "DELETE FROM vectors WHERE ns=%s AND node=ANY(%s) AND embedder=ANY(SELECT id FROM embedders)", (space, moved)
-            )
+            vectors.remove(write, moved)
 
     def note_stray(self, document: int, shelf: str) -> None:
         """Nothing: a document's rows are never in two places here."""
@@ -220,7 +217,7 @@ class PostgresTransaction:
         return self.erase_payloads([f"document:{document}"])
 
 
-class PostgresStore(Nodes, Events, Vectors, VaultFiles):
+class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
     """A home's rows in a PostgreSQL database. Safe to use from several threads, processes and machines."""
 
     def __init__(self, url: str, *, limit: int = LIMIT, partitions: int = migrations.PARTITIONS) -> None:
@@ -232,22 +229,11 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles):
                 found = db.execute("SELECT 'halfvec'::regtype::oid::bigint, current_setting('server_version')").fetchone()
                 extension = db.execute("SELECT extversion FROM pg_extension WHERE extname='vector'").fetchone()
             except psycopg.Error as error:
-                raise StoreError(f"{self.base.name} cannot be prepared ({str(error).splitlines()[0]})") from error
+                raise StoreError(f"{self.base.name} cannot be prepared ({first_line(error)})") from error
         assert found is not None and extension is not None
         self.base.halves = int(found[0])
         self.engine = {"postgresql": str(found[1]), "pgvector": str(extension[0])}
-        self.store_id = self._meta("store_id", lambda: secrets.token_hex(16))
-        self.erasure_key = bytes.fromhex(self._meta("erasure_key", lambda: secrets.token_hex(32)))
-        self.tokenizer = self._meta("tokenizer", tokenizer)
-
-    def _meta(self, key: str, make: Callable[[], str]) -> str:
-        found = self.meta(key)
-        if found is None:
-            with self.base.aside() as db:
-                db.execute("INSERT INTO meta VALUES(%s,%s) ON CONFLICT DO NOTHING", (key, make()))
-            found = self.meta(key)
-        assert found is not None
-        return found
+        self.know()
 
     def meta(self, key: str) -> str | None:
         """A fact about the home that is no memory."""
@@ -257,6 +243,10 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles):
     def set_meta(self, key: str, value: str) -> None:
         with self.base.aside() as db:
             db.execute("INSERT INTO meta VALUES(%s,%s) ON CONFLICT (key) DO UPDATE SET value=excluded.value", (key, value))
+
+    def add_meta(self, key: str, value: str) -> None:
+        with self.base.aside() as db:
+            db.execute("INSERT INTO meta VALUES(%s,%s) ON CONFLICT DO NOTHING", (key, value))
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[PostgresTransaction]:
@@ -279,19 +269,6 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles):
         space = self.space(ns)
         rows = self._rows(space, "SELECT mac, at FROM erased WHERE ns=%s ORDER BY at, mac", (space,))
         return [(mac, at) for mac, at in rows]
-
-    def erasure_key_of(self, ns: str) -> bytes:
-        """By which the erased texts of a namespace are known."""
-        own = self.meta(f"erasure_key:{ns}")
-        return bytes.fromhex(own) if own else self.erasure_key
-
-    def take_erasure_key(self, key: bytes, ns: str | None = None) -> None:
-        """Know erased texts, or those of a namespace, by the key of another home."""
-        if ns is not None:
-            self.set_meta(f"erasure_key:{ns}", key.hex())
-            return
-        self.set_meta("erasure_key", key.hex())
-        self.erasure_key = key
 
     def take_lease(self, name: str, holder: str, now: int, until: int) -> bool:
         """Whether this holder may do what a lease is for: nobody has it up to now (ms); it is taken until then."""
@@ -339,7 +316,7 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles):
                 try:
                     db.execute(f"VACUUM {how} {SCHEMA}.{table}")
                 except psycopg.Error as error:
-                    told.append(str(error).splitlines()[0])
+                    told.append(first_line(error))
                 found[table] = "; ".join(dict.fromkeys(told)) or None
         return found
 
@@ -349,8 +326,7 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles):
         for name in self.namespaces():
             with self.base.transaction(name) as write:
                 total += nodes.rebuild(write)
-        self.tokenizer = tokenizer()
-        self.set_meta("tokenizer", self.tokenizer)
+        self.tokenized()
         return total
 
     def check(self) -> list[str]:
@@ -375,7 +351,7 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles):
         """A copy of all rows as of one moment, and of what `more` adds, as one zip file, put into place only when complete."""
         backups.write(self.base, target, more)
 
-    def restore(self, source: Path, more: backups.More | None = None) -> None:
+    def restore(self, source: Path, more: More | None = None) -> None:
         """Put a backup's rows in place of all that stands here; open the home anew afterwards."""
         backups.restore(self.base, source, more)
 
@@ -386,7 +362,7 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles):
 
 def _own(name: str) -> bool:
     """Whether identifiers are counted for a namespace alone: their name is a JSON array."""
-    return name.startswith("[") and isinstance(json.loads(name), list)
+    return name.startswith("[")
 
 
 def open_postgres(url: str, *, limit: int = LIMIT, partitions: int = migrations.PARTITIONS) -> PostgresStore:

@@ -7,9 +7,9 @@ from typing import Any
 
 import psycopg
 
-from mnemic.errors import Conflict
 from mnemic.models.event import Change, Row
 from mnemic.store.postgres.connection import Params, Rows, Write
+from mnemic.store.rows import changed, conditions, known, no_room
 from mnemic.store.schema import TRUTH, Table
 
 Ask = Callable[[str, Params], Rows]
@@ -44,11 +44,10 @@ def page(ask: Ask, ns: int, name: str, after: tuple[Any, ...] | None, limit: int
 def select(ask: Ask, ns: int, name: str, where: Mapping[str, Any], limit: int, newest: bool, by: Sequence[str] = ()) -> list[Row]:
     """Rows whose columns equal what is given; `None` asks for null. Raises KeyError for a column the table has not."""
     table = TRUTH[name]
-    conditions, values = _conditions(table, where)
-    if unknown := set(by) - set(table.columns):
-        raise KeyError(f"{name} has no column {min(unknown)!r}")
+    tests, values = conditions(table, where, "%s")
+    known(table, by)
     order = ", ".join(_ordered(column, newest) for column in (*by, *table.key))
-    query = f"SELECT {', '.join(table.columns)} FROM {name} WHERE {conditions} ORDER BY {order} LIMIT %s"
+    query = f"SELECT {', '.join(table.columns)} FROM {name} WHERE {tests} ORDER BY {order} LIMIT %s"
     rows = ask(query, (ns, *values, None if limit < 0 else limit))
     return [dict(zip(table.columns, row, strict=True)) for row in rows]
 
@@ -60,16 +59,8 @@ def _ordered(column: str, newest: bool) -> str:
 
 def count(ask: Ask, ns: int, name: str, where: Mapping[str, Any]) -> int:
     """How many rows `select` would give. Raises KeyError for a column the table has not."""
-    conditions, values = _conditions(TRUTH[name], where)
-    return int(ask(f"SELECT count(*) FROM {name} WHERE {conditions}", (ns, *values))[0][0])
-
-
-def _conditions(table: Table, where: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    unknown = where.keys() - set(table.columns)
-    if unknown:
-        raise KeyError(f"{table.name} has no column {min(unknown)!r}")
-    tests = [f"{column} IS NULL" if value is None else f"{column}=%s" for column, value in where.items()]
-    return " AND ".join(["ns=%s", *tests]), [value for value in where.values() if value is not None]
+    tests, values = conditions(TRUTH[name], where, "%s")
+    return int(ask(f"SELECT count(*) FROM {name} WHERE {tests}", (ns, *values))[0][0])
 
 
 def apply(write: Write, changes: Iterable[Change]) -> None:
@@ -78,7 +69,7 @@ def apply(write: Write, changes: Iterable[Change]) -> None:
         try:
             _apply(write, change)
         except psycopg.errors.UniqueViolation:
-            raise _no_room(change) from None
+            raise no_room(change) from None
 
 
 def _apply(write: Write, change: Change) -> None:
@@ -90,21 +81,13 @@ def _apply(write: Write, change: Change) -> None:
             f"INSERT INTO {table.name}(ns, {', '.join(table.columns)}) VALUES({marks}) ON CONFLICT DO NOTHING", (ns, *values)
         )
         if not made.rowcount:
-            raise _changed(change) if get(write.rows, ns, table.name, change.key) is not None else _no_room(change)
+            raise changed(change) if get(write.rows, ns, table.name, change.key) is not None else no_room(change)
         return
     current = get(write.rows, ns, table.name, change.key)
     if current != (None if change.before is None else dict(change.before)):
-        raise _changed(change)
+        raise changed(change)
     if change.after is None:
         write.run(f"DELETE FROM {table.name} WHERE {_where(table)}", (ns, *change.key))
     else:
         sets = ", ".join(f"{column}=%s" for column in table.columns)
         write.run(f"UPDATE {table.name} SET {sets} WHERE {_where(table)}", (*values, ns, *change.key))
-
-
-def _changed(change: Change) -> Conflict:
-    return Conflict(f"{change.table} {'/'.join(map(str, change.key))!r} has changed since: read it again and repeat")
-
-
-def _no_room(change: Change) -> Conflict:
-    return Conflict(f"{change.table} {'/'.join(map(str, change.key))!r} has no room: another row stands in its place by now")

@@ -55,6 +55,12 @@ def drop(write: Write, embedder: int, limit: int) -> int:
     return write.run(query, (write.space, embedder, write.space, embedder, limit)).rowcount
 
 
+def remove(write: Write, nodes: Sequence[int]) -> None:
+    """Take the vectors of nodes away, those of every embedder."""
+    query = "DELETE FROM vectors WHERE ns=%s AND node=ANY(%s) AND embedder=ANY(SELECT id FROM embedders)"
+    write.run(query, (write.space, list(nodes)))
+
+
 def move(write: Write, nodes: Sequence[int], target: str, stamp: int) -> None:
     """Let the vectors of nodes stand on another shelf, as the last that came there. Needs as many stamps as there are nodes."""
     write.run(

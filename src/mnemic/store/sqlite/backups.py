@@ -11,12 +11,13 @@ import os
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from mnemic.errors import BadInput, Conflict, Damaged, StoreError
+from mnemic.store.archive import More, archived, sync_folder
 from mnemic.store.sqlite import migrations
 from mnemic.store.sqlite.connection import connect, translated
 from mnemic.store.sqlite.shelves import FILES
@@ -24,7 +25,6 @@ from mnemic.store.sqlite.shelves import FILES
 if TYPE_CHECKING:
     from mnemic.store.sqlite.store import SqliteStore
 
-More = Callable[[zipfile.ZipFile, Sequence[zipfile.ZipInfo]], None]
 NAMES = frozenset(file + end for file in FILES.values() for end in ("", "-wal", "-shm", "-journal"))
 """Of the files that only the engine may open: any other way drops its locks."""
 LIMIT = 1 << 40
@@ -48,16 +48,11 @@ def write(store: SqliteStore, target: Path, more: Callable[[zipfile.ZipFile], No
                 break
         else:
             raise Conflict("documents kept moving between the shelves while they were copied: repeat the backup")
-        packed = Path(folder) / "backup.zip"
-        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=3) as archive:
+        with archived(target, Path(folder) / "backup.zip") as archive:
             for file in FILES.values():
                 archive.write(Path(folder) / file, file)
             if more is not None:
                 more(archive)
-        with open(packed, "rb") as handle:
-            os.fsync(handle.fileno())
-        os.replace(packed, target)
-    sync_folder(target.parent)
 
 
 def unpack(source: Path, folder: Path, more: More | None = None) -> None:
@@ -113,12 +108,3 @@ def swap(fresh: Path, home: Path, kept: Path) -> None:
                 f"restoring stopped at {name} ({error.strerror}); the old files are in {str(kept)!r}"
             ) from error
     sync_folder(home)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make renames in a folder survive a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -20,8 +20,7 @@ from mnemic.store.base import Found, Ids, NewNode, Scored
 from mnemic.store.sqlite import vectors
 from mnemic.store.sqlite.documents import Documents
 from mnemic.store.sqlite.shelves import NODE_BITS, bound, in_list
-from mnemic.store.trees import INDEXED, NODE, hashes, talk_number
-from mnemic.text.passage import passage
+from mnemic.store.trees import INDEXED, NODE, hashes, passage_of, talk_number
 from mnemic.text.tokens import is_prefix, terms
 
 _SCORED = (
@@ -54,14 +53,13 @@ def replace(
     found = trees.difference(document, db.execute(sql, (ns, document)).fetchall(), nodes, fresh)
     _remove(db, ns, found.gone)
     for row, words in found.made:
-        _insert(db, ns, (*row, words))
+        _insert(db, ns, row, words)
     _count(db, ns, *found.counts)
     return found.ids
 
 
-def _insert(db: apsw.Connection, ns: int, row: tuple[Any, ...]) -> None:
-    *columns, words = row
-    db.execute(_INSERT, (ns, *columns))
+def _insert(db: apsw.Connection, ns: int, row: trees.Stored, words: Sequence[str]) -> None:
+    db.execute(_INSERT, (ns, *row))
     if words:
         db.execute("INSERT INTO fulltext(rowid, terms) VALUES(?,?)", (row[0], spaced(ns, words)))
 
@@ -76,7 +74,7 @@ def stored(db: apsw.Connection, ns: int, document: int) -> list[tuple[Any, ...]]
 def restore(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]], bodies: Mapping[int, str]) -> None:
     """Put nodes as `stored` gave them into a shelf, with their full-text rows."""
     for row in rows:
-        _insert(db, ns, (*row, _words(row, bodies) if row[13] else []))
+        _insert(db, ns, row, _words(row, bodies) if row[13] else [])
     sizes = [row[13] for row in rows if row[13]]
     _count(db, ns, len(sizes), sum(sizes), 0)
 
@@ -90,8 +88,7 @@ def remove(db: apsw.Connection, ns: int, document: int) -> None:
 
 
 def _words(row: tuple[Any, ...], bodies: Mapping[int, str]) -> list[str]:
-    title = row[5] if row[2] is None else ""
-    return terms(passage(bodies[row[6]], row[7], row[9], speaker=row[11], title=title))
+    return terms(passage_of(bodies[row[6]], row[2], row[5], row[7], row[9], row[11]))
 
 
 def _remove(db: apsw.Connection, ns: int, rows: Sequence[tuple[Any, ...]], *, moving: bool = False) -> None:
@@ -139,7 +136,7 @@ def rebuild_fulltext(db: apsw.Connection) -> int:
         if text_id != read:  # once a text: it may be large and have thousands of nodes
             found: Any = db.execute("SELECT body FROM texts WHERE id=?", (text_id,)).fetchone()
             read, body = text_id, found[0] if found else ""
-        words = terms(passage(body, start, reach, speaker=speaker, title=title if parent is None else ""))
+        words = terms(passage_of(body, parent, title, start, reach, speaker))
         db.execute("UPDATE nodes SET size=?, terms=? WHERE id=?", (len(words), hashes(words), number))
         if words:
             db.execute("INSERT INTO fulltext(rowid, terms) VALUES(?,?)", (number, spaced(ns, words)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +15,8 @@ import apsw
 
 from mnemic.errors import Conflict, Damaged, DiskFull, StoreError
 from mnemic.models.event import Change, Event, Head, Row
-from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
+from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow, made_by
+from mnemic.store.facts import Facts
 from mnemic.store.schema import TRUTH
 from mnemic.store.sqlite import backups, checks, events, migrations, moves, nodes, reserve, truth, vault, vectors
 from mnemic.store.sqlite.connection import RESTORE, Database, connect, engine, translated
@@ -25,7 +25,6 @@ from mnemic.store.sqlite.nodes import Nodes
 from mnemic.store.sqlite.shelves import FILES, in_list
 from mnemic.store.sqlite.vault import VaultFiles
 from mnemic.store.sqlite.vectors import Vectors
-from mnemic.text.tokens import tokenizer
 
 BATCH = 5_000
 """Documents whose nodes are brought up to date at a time."""
@@ -221,7 +220,7 @@ class SqliteTransaction:
         self._empty(seqs)
         sql = "SELECT id, receipt FROM operations WHERE ns=? AND document IS NULL"
         for op_id, receipt in self._db.execute(sql, (self._space,)).fetchall():
-            if not _made(json.loads(str(receipt))).isdisjoint(seqs):
+            if not made_by(str(receipt)).isdisjoint(seqs):
                 self._db.execute("UPDATE operations SET request='', receipt='{}' WHERE ns=? AND id=?", (self._space, op_id))
 
     def _empty(self, seqs: Collection[int]) -> None:
@@ -267,12 +266,7 @@ class SqliteTransaction:
         return self.erase_payloads([f"document:{document}"])
 
 
-def _made(receipt: dict[str, Any]) -> set[int]:
-    """The entries that a receipt names."""
-    return {row["seq"] for row in (receipt, *receipt.get("receipts", ())) if row.get("seq")}
-
-
-class SqliteStore(Nodes, Events, Vectors, VaultFiles):
+class SqliteStore(Nodes, Events, Vectors, VaultFiles, Facts):
     """A home's rows in three SQLite files. Safe to use from several threads and several processes."""
 
     def __init__(self, folder: Path) -> None:
@@ -284,9 +278,7 @@ class SqliteStore(Nodes, Events, Vectors, VaultFiles):
             self.close()
             raise
         reserve.hold(folder)
-        self.store_id = self._meta("store_id", lambda: secrets.token_hex(16))
-        self.erasure_key = bytes.fromhex(self._meta("erasure_key", lambda: secrets.token_hex(32)))
-        self.tokenizer = self._meta("tokenizer", tokenizer)
+        self.know()
         self.engine = {"sqlite": engine()}
         with suppress(StoreError, Conflict):  # reads leave strays out; a full disk must not keep a home from opening
             self._let_follow()
@@ -373,15 +365,9 @@ class SqliteStore(Nodes, Events, Vectors, VaultFiles):
             raise StoreError(f"the copy of {base.path.name} does not verify ({found}): nothing was replaced")
         os.replace(part, target)
 
-    def _meta(self, key: str, make: Any) -> str:
-        sql = "SELECT value FROM meta WHERE key=?"
-        found = self.hot.row(sql, (key,))
-        if found is None:
-            with self.hot.transaction() as db:
-                db.execute("INSERT OR IGNORE INTO meta VALUES(?,?)", (key, make()))
-            found = self.hot.row(sql, (key,))
-        assert found is not None
-        return str(found[0])
+    def add_meta(self, key: str, value: str) -> None:
+        with self.hot.transaction() as db:
+            db.execute("INSERT OR IGNORE INTO meta VALUES(?,?)", (key, value))
 
     def set_meta(self, key: str, value: str) -> None:
         with self.hot.transaction() as db:
@@ -419,19 +405,6 @@ class SqliteStore(Nodes, Events, Vectors, VaultFiles):
     def erased(self, ns: str) -> list[tuple[str, int]]:
         """The keyed digests of what was erased."""
         return list(self.hot.rows("SELECT mac, at FROM erased WHERE ns=? ORDER BY at, mac", (self.space(ns),)))
-
-    def erasure_key_of(self, ns: str) -> bytes:
-        """By which the erased texts of a namespace are known."""
-        own = self.meta(f"erasure_key:{ns}")
-        return bytes.fromhex(own) if own else self.erasure_key
-
-    def take_erasure_key(self, key: bytes, ns: str | None = None) -> None:
-        """Know erased texts, or those of a namespace, by the key of another home."""
-        if ns is not None:
-            self.set_meta(f"erasure_key:{ns}", key.hex())
-            return
-        self.set_meta("erasure_key", key.hex())
-        self.erasure_key = key
 
     def sweep(self) -> int:
         """Remove what stands on a shelf that is not its document's own; returns how many notes were settled.
@@ -527,8 +500,7 @@ class SqliteStore(Nodes, Events, Vectors, VaultFiles):
         for base in self._shelves.values():
             with base.transaction() as db:
                 total += nodes.rebuild_fulltext(db)
-        self.tokenizer = tokenizer()
-        self.set_meta("tokenizer", self.tokenizer)
+        self.tokenized()
         return total
 
     def check(self) -> list[str]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import apsw
 
-from mnemic.errors import Conflict
 from mnemic.models.event import Change, Row
+from mnemic.store.rows import changed, conditions, known, no_room
 from mnemic.store.schema import TRUTH, Table
 
 _HEX = re.compile("[0-9a-f]{64}")
@@ -60,28 +60,18 @@ def select(
 ) -> list[Row]:
     """Rows whose columns equal what is given; `None` asks for null. Raises KeyError for a column the table has not."""
     table = TRUTH[name]
-    conditions, values = _conditions(table, where)
-    if unknown := set(by) - set(table.columns):
-        raise KeyError(f"{name} has no column {min(unknown)!r}")
+    tests, values = conditions(table, where, "?")
+    known(table, by)
     order = ", ".join(f"{column} DESC" if newest else column for column in (*by, *table.key))
-    sql = f"SELECT {', '.join(table.columns)} FROM {name} WHERE {conditions} ORDER BY {order} LIMIT ?"
+    sql = f"SELECT {', '.join(table.columns)} FROM {name} WHERE {tests} ORDER BY {order} LIMIT ?"
     return [_row(table, row) for row in db.execute(sql, (ns, *values, limit))]
 
 
 def count(db: apsw.Connection, ns: int, name: str, where: Mapping[str, Any]) -> int:
     """How many rows `select` would give. Raises KeyError for a column the table has not."""
-    conditions, values = _conditions(TRUTH[name], where)
-    found: Any = db.execute(f"SELECT count(*) FROM {name} WHERE {conditions}", (ns, *values)).fetchone()
+    tests, values = conditions(TRUTH[name], where, "?")
+    found: Any = db.execute(f"SELECT count(*) FROM {name} WHERE {tests}", (ns, *values)).fetchone()
     return int(found[0])
-
-
-def _conditions(table: Table, where: Mapping[str, Any]) -> tuple[str, list[Any]]:
-    unknown = where.keys() - set(table.columns)
-    if unknown:
-        raise KeyError(f"{table.name} has no column {min(unknown)!r}")
-    # Null is written out: a partial index serves only a condition that names it.
-    tests = [f"{column} IS NULL" if value is None else f"{column}=?" for column, value in where.items()]
-    return " AND ".join(["ns=?", *tests]), [value for value in where.values() if value is not None]
 
 
 def apply(db: apsw.Connection, ns: int, changes: Iterable[Change]) -> None:
@@ -90,18 +80,14 @@ def apply(db: apsw.Connection, ns: int, changes: Iterable[Change]) -> None:
         try:
             _apply(db, ns, change)
         except apsw.ConstraintError:
-            raise Conflict(
-                f"{change.table} {'/'.join(map(str, change.key))!r} has no room: another row stands in its place by now"
-            ) from None
+            raise no_room(change) from None
 
 
 def _apply(db: apsw.Connection, ns: int, change: Change) -> None:
     table = TRUTH[change.table]
     current = get(db, ns, change.table, change.key)
     if current != (None if change.before is None else dict(change.before)):
-        raise Conflict(
-            f"{change.table} {'/'.join(map(str, change.key))!r} has changed since: read it again and repeat"
-        )
+        raise changed(change)
     if change.after is None:
         db.execute(f"DELETE FROM {change.table} WHERE {_where(table)}", (ns, *change.key))
         return
