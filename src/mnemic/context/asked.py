@@ -12,7 +12,7 @@ from typing import Any
 
 from mnemic.context.rules import KINDS, LINE_CHARS, Line
 from mnemic.errors import ModelError
-from mnemic.llm import Budgeted, bound
+from mnemic.llm import Budgeted, bound, parted
 from mnemic.llm.base import FRAMING
 from mnemic.text import frame as frames
 from mnemic.text.tokens import query_terms, terms
@@ -50,7 +50,7 @@ def asked(judge: Callable[[], Budgeted], nonce: Callable[[], str]) -> Callable[[
     def summarise(lines: Sequence[Line], tokens: int) -> list[Line]:
         budget = judge()
         room = budget.context - bound(SYSTEM) - FRAMING - ITEM_TOKENS
-        parts = _parted(lines, max(room // 2, ITEM_TOKENS))
+        parts = parted(lines, _weight, max(room // 2, ITEM_TOKENS))
         found: list[Line] = []
         for part in parts:
             share = min(max(tokens // len(parts), LEAST), room // 4)
@@ -61,18 +61,9 @@ def asked(judge: Callable[[], Budgeted], nonce: Callable[[], str]) -> Callable[[
     return summarise
 
 
-def _parted(lines: Sequence[Line], room: int) -> list[list[Line]]:
-    """Lines in order, in as few parts as fit each into so many tokens; a message stays whole where it can."""
-    parts: list[list[Line]] = []
-    left = 0
-    for line in lines:
-        size = bound(line.text) + (ITEM_TOKENS if not parts or parts[-1][-1].place != line.place else 0)
-        if not parts or size > left:
-            parts.append([])
-            left = room
-        parts[-1].append(line)
-        left -= size
-    return parts
+def _weight(line: Line, before: Line | None) -> int:
+    """Tokens of a line in the frame: the lines of a message that follow each other are one item."""
+    return bound(line.text) + (0 if before is not None and before.place == line.place else ITEM_TOKENS)
 
 
 def question(lines: Sequence[Line], tokens: int, nonce: str) -> str:

@@ -7,13 +7,14 @@ anything that comes from outside, and a judge that fails costs a run and changes
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from mnemic.errors import BudgetSpent, ModelError
 from mnemic.text.tokens import estimate
 
+T = TypeVar("T")
 ATTEMPTS = 3
 """Requests for one answer at most; each is a call of the budget."""
 FAILURES = 3
@@ -109,3 +110,20 @@ class Budgeted:
 def bound(text: str) -> int:
     """More tokens than a model is likely to see in a text: what a budget counts before it is told the truth."""
     return estimate(text, "cjk1") * 4 // 3
+
+
+def parted(items: Sequence[T], weight: Callable[[T, T | None], int], room: int) -> list[list[T]]:
+    """Items in order, in as few parts as fit each into so many tokens; one that is too large is a part of its own.
+
+    `weight`: the tokens of an item behind another, or at the beginning of a part (None).
+    """
+    parts: list[list[T]] = []
+    left = 0
+    for item in items:
+        size = weight(item, parts[-1][-1]) if parts else 0
+        if not parts or size > left:
+            parts.append([])
+            size, left = weight(item, None), room
+        parts[-1].append(item)
+        left -= size
+    return parts

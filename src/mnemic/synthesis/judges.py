@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 from mnemic.clock import from_ms
 from mnemic.errors import ModelError
-from mnemic.llm.base import FRAMING, bound
+from mnemic.llm.base import FRAMING, bound, parted
 from mnemic.synthesis import gate
 from mnemic.synthesis.article import words
 from mnemic.synthesis.compose import Sentence, sentence_of
@@ -103,7 +103,7 @@ class Asked:
 
     def segment(self, turns: Sequence[Said]) -> list[int]:
         found: list[int] = []
-        for part in _parted(turns, lambda turn: _weight(turn.text[:CLIP]) + START_TOKENS, self._room(SEGMENT)):
+        for part in parted(turns, lambda turn, _: _weight(turn.text[:CLIP]) + START_TOKENS, self._room(SEGMENT)):
             found += [len(part)] if len(part) < 4 else self._cut(part)
         return found
 
@@ -129,7 +129,7 @@ class Asked:
         return self._sentences("improve", IMPROVE, title, heading, rows)
 
     def _sentences(self, stage: str, system: str, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
-        parts = _parted(rows, lambda row: 2 * _weight(row.text) + SENTENCE_TOKENS, self._room(system) - SENTENCE_TOKENS)
+        parts = parted(rows, lambda row, _: 2 * _weight(row.text) + SENTENCE_TOKENS, self._room(system) - SENTENCE_TOKENS)
         return [one for part in parts for one in self._drafted(stage, system, title, heading, part)]
 
     def _drafted(self, stage: str, system: str, title: str, heading: str, rows: Sequence[Statement]) -> list[Sentence]:
@@ -257,23 +257,6 @@ _FUNCTION = frozenset(
 
 def _integers(value: Any, most: int) -> bool:
     return isinstance(value, list) and len(value) <= most and all(isinstance(n, int) and not isinstance(n, bool) for n in value)
-
-
-T_Item = TypeVar("T_Item")
-
-
-def _parted(items: Sequence[T_Item], weight: Callable[[T_Item], int], room: int) -> list[list[T_Item]]:
-    """Items in order, in as few parts as fit each into so many tokens; one that is too large is a part of its own."""
-    parts: list[list[T_Item]] = []
-    left = 0
-    for item in items:
-        size = weight(item)
-        if not parts or size > left:
-            parts.append([])
-            left = room
-        parts[-1].append(item)
-        left -= size
-    return parts
 
 
 def _weight(text: str) -> int:

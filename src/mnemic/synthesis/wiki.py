@@ -37,6 +37,7 @@ class Wiki:
         """`used` is told of the file of an article that is read, and how."""
         self._all, self._used = pages, used
         self._terms: dict[str, Names] = {}
+        self._rows: dict[str, dict[str, Any]] = {}
         self._pages = {path: text for path, text in pages.items() if path.startswith("articles/")}
         self._titles = {
             path: article.title_of(text) or path.rpartition("/")[2].removesuffix(".md") for path, text in self._pages.items()
@@ -50,18 +51,19 @@ class Wiki:
         """Articles by title, from a place on; `next` is where to read on. Raises BadInput."""
         if start < 0:
             raise BadInput(f"start {start} is no place in a list: give 0 or more")
-        rows = [
-            {
+        rows = [self._row(path, text) for path, text in sorted(self._pages.items()) if article.redirect(text) is None]
+        found = _fitted({"articles": rows[start:], "total": len(rows), "next": None}, "articles")
+        return {**found, "next": start + len(found["articles"]) if found["more"] else None}
+
+    def _row(self, path: str, text: str) -> dict[str, Any]:
+        if path not in self._rows:
+            self._rows[path] = {
                 "title": self._titles[path],
                 "type": article.infobox(text).get("type", ""),
                 "sections": len(article.body_sections(text)),
                 "stub": article.is_stub(text),
             }
-            for path, text in sorted(self._pages.items())
-            if article.redirect(text) is None
-        ]
-        found = _fitted({"articles": rows[start:], "total": len(rows), "next": None}, "articles")
-        return {**found, "next": start + len(found["articles"]) if found["more"] else None}
+        return dict(self._rows[path])
 
     def resolve(self, name: str) -> dict[str, Any]:
         """The article that a name means: by title, alias or redirect; else up to three near ones."""
@@ -214,6 +216,8 @@ class Wiki:
                 held = len(wanted & set(terms(line)))
                 if held > most and line.strip():
                     best, most = {"anchor": row.anchor, "text": article.shown(line)[:400]}, held
+                if most == len(wanted):
+                    return best
         return best
 
     def _open(self, name: str) -> str:

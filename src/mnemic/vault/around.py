@@ -18,13 +18,13 @@ from mnemic.models.document import SHELVES, Document, Node
 from mnemic.store import Found, Store
 from mnemic.text import mention
 from mnemic.vault.links import key_of, resolve
+from mnemic.vault.vault import SCHEME
 
 MOST, MOST_STEPS = 2_000, 6
 EDGES = 3
 """Edges that are told of to a node; of more the first that were come by."""
 KINDS = ("next", "cites", "link", "part", "similar")
 """What two nodes may be to each other, the closest first."""
-SCHEME = "vault:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,15 @@ class Edge:
     target: int
     kind: str
     weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Nodes between which edges are looked for, by what texts call them: paths, files of the vault, and the files' keys."""
+
+    paths: frozenset[str]
+    files: frozenset[str]
+    keys: frozenset[str]
 
 
 @dataclass(slots=True)
@@ -49,6 +58,8 @@ class Around:
     _talks: dict[str, list[Document]] = field(default_factory=dict)
     _nodes: dict[str, Node | None] = field(default_factory=dict)
     _meant: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    _called: dict[str, list[str]] = field(default_factory=dict)
+    _files: dict[str, int | None] = field(default_factory=dict)
 
     def look(self, path: str, steps: int, limit: int) -> dict[str, Any]:
         """The nodes that lie within so many steps of a path, nearest first, and how they hang together.
@@ -78,7 +89,8 @@ class Around:
             kept |= dict.fromkeys(frontier, step)
             if not frontier:
                 break
-        last = list(self._edges(frontier)) if frontier and len(frontier) <= limit // 2 else self._similar(frontier)
+        all_kinds = frontier and len(frontier) <= limit // 2
+        last = list(self._edges(frontier, self._inside(kept))) if all_kinds else self._similar(frontier)
         edges |= {(edge.source, edge.target, edge.kind): edge for edge in last}
         inside = [one for one in _single(edges.values()) if one.source in kept and one.target in kept]
         return {
@@ -114,7 +126,8 @@ class Around:
 
     # the kinds
 
-    def _edges(self, nodes: Sequence[int]) -> Iterator[Edge]:
+    def _edges(self, nodes: Sequence[int], inside: Inside | None = None) -> Iterator[Edge]:
+        """The edges of nodes. `inside`: of what their texts name, only what lies there is looked up."""
         yield from self._similar(nodes)
         for node in nodes:
             row = self._found.get(node)
@@ -126,7 +139,7 @@ class Around:
             if document is not None and document.session:
                 yield from self._beside(node, document)
             elif document is not None:
-                yield from self._named(node, document)
+                yield from self._named(node, document, inside)
 
     def _similar(self, nodes: Sequence[int]) -> Iterator[Edge]:
         for source, target, weight in self.store.edges(self.ns, nodes, "similar") if nodes else ():
@@ -146,20 +159,32 @@ class Around:
         if at + 1 < len(talk) and (after := self._root(talk[at + 1])):
             yield Edge(node, after, "next")
 
-    def _named(self, node: int, document: Document) -> Iterator[Edge]:
+    def _inside(self, nodes: Iterable[int]) -> Inside:
+        rows = [self._found[node] for node in nodes]
+        sources = [document.source or "" for row in rows if row.parent is None and (document := self._document(row.document))]
+        files = frozenset(source.removeprefix(SCHEME) for source in sources if source.startswith(SCHEME))
+        return Inside(frozenset(row.path for row in rows), files, frozenset(map(key_of, files)))
+
+    def _named(self, node: int, document: Document, inside: Inside | None) -> Iterator[Edge]:
         """What a document cites by its path, and what of the vault it links to or is linked from."""
         body = self.store.text(self.ns, document.text_id, document.shelf) if document.text_id is not None else None
         for path in mention.paths(body or ""):
+            if inside is not None and path not in inside.paths:
+                continue
             if (cited := self._node(path)) is not None and cited.document != document.id:
                 yield Edge(node, cited.id, "cites")
         if document.source is None or not document.source.startswith(SCHEME):
             return
         file = document.source.removeprefix(SCHEME)
         for _, target, _, _ in self.store.vault_links(self.ns, path=file):
+            if inside is not None and key_of(target) not in inside.keys:
+                continue
             meant = self._led(target, file)
             if meant and meant != file and (other := self._file(meant)):
                 yield Edge(node, other, "link")
         for source, target, _, _ in self.store.vault_links(self.ns, key=key_of(file)):
+            if inside is not None and source not in inside.files:
+                continue
             if self._led(target, source) == file != source and (other := self._file(source)):
                 yield Edge(other, node, "link")
 
@@ -205,12 +230,17 @@ class Around:
     def _led(self, target: str, source: str) -> str | None:
         """The file that a link in another means."""
         if (target, source) not in self._meant:
-            self._meant[target, source] = resolve(target, source, self.store.vault_named(self.ns, key_of(target)))
+            key = key_of(target)
+            if key not in self._called:
+                self._called[key] = self.store.vault_named(self.ns, key)
+            self._meant[target, source] = resolve(target, source, self._called[key])
         return self._meant[target, source]
 
     def _file(self, file: str) -> int | None:
-        document = self.store.document_by_source(self.ns, SCHEME + file)
-        return self._root(document) if document else None
+        if file not in self._files:
+            document = self.store.document_by_source(self.ns, SCHEME + file)
+            self._files[file] = self._root(document) if document else None
+        return self._files[file]
 
 
 def _parts(row: Found, tree: Sequence[Node]) -> Iterator[Edge]:

@@ -113,7 +113,7 @@ export const addExperience = () => human("Add an experience", "A person's own co
 // ---- who may come in
 
 let signing = false;
-export function signIn() {
+function signIn() {
   if (signing) return;
   signing = true;
   const box = dialog("Sign in", [

@@ -1,5 +1,5 @@
 // Ledger: every change, what it was, whether it is whole, and the way back.
-import { chip, choose, count, crumbs, empty, failed, field, h, hint, link, loading, note, pairs, put, query, soft, when } from "./dom.js";
+import { chip, choose, count, crumbs, empty, failed, field, h, hint, link, loading, note, pairs, put, query, soft, table, when } from "./dom.js";
 import { closeSheets, sheet, undo } from "./dialogs.js";
 import { filters, listing, opens } from "./lists.js";
 import { get } from "./rest.js";
@@ -33,11 +33,11 @@ export async function ledgerPage(given, main) {
 }
 
 const changed = (one) => {
-  const [table, key, before, after] = one;
+  const [kind, key, before, after] = one;
   const names = [...new Set([...Object.keys(before || {}), ...Object.keys(after || {})])].filter((name) => JSON.stringify((before || {})[name]) !== JSON.stringify((after || {})[name]));
   const shown = (value) => value === null || value === undefined ? soft("–") : typeof value === "string" ? value.slice(0, 400) : JSON.stringify(value);
-  return h("div", { class: "card" }, h("header", {}, h("h3", {}, table), h("code", { class: "soft" }, key.join(", ")), chip(before ? after ? "changed" : "taken out" : "new", before && !after ? "bad" : "")),
-    h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, names.map((name) => h("tr", {}, h("td", { class: "soft" }, name), before ? h("td", { class: "minus" }, shown(before[name])) : null, after ? h("td", { class: "plus" }, shown(after[name])) : null))))));
+  return h("div", { class: "card" }, h("header", {}, h("h3", {}, kind), h("code", { class: "soft" }, key.join(", ")), chip(before ? after ? "changed" : "taken out" : "new", before && !after ? "bad" : "")),
+    table(names.map((name) => h("tr", {}, h("td", { class: "soft" }, name), before ? h("td", { class: "minus" }, shown(before[name])) : null, after ? h("td", { class: "plus" }, shown(after[name])) : null))));
 };
 
 async function entrySheet(seq) {

@@ -1,5 +1,5 @@
 // Lists that load page by page, by cursor: nothing here asks for more than a page at a time.
-import { failed, h, put, query, soft, when } from "./dom.js";
+import { failed, h, put, query, soft, table, when } from "./dom.js";
 import { go } from "./frame.js";
 import { get } from "./rest.js";
 
@@ -46,6 +46,6 @@ export function search(page, given, label, button, ...more) {
   return form;
 }
 
-export const history = (rows) => rows.length ? h("div", { class: "scroll" }, h("table", {}, h("tbody", {}, rows.map((row) => h("tr", {},
+export const history = (rows) => rows.length ? table(rows.map((row) => h("tr", {},
   h("td", { class: "num" }, h("a", { href: `#/ledger?${query({ seq: row.seq })}` }, `#${row.seq}`)), h("td", {}, row.op), h("td", {}, row.actor),
-  h("td", { class: "soft" }, when(row.at)), h("td", {}, row.reason || "")))))) : h("p", {}, soft("no entries"));
+  h("td", { class: "soft" }, when(row.at)), h("td", {}, row.reason || "")))) : h("p", {}, soft("no entries"));

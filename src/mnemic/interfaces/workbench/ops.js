@@ -1,7 +1,7 @@
 // Human ops: what a person does here, what waits for one, and what persons did; each with its reason, and each can be undone.
 import { empty, h, hint, put, query, soft } from "./dom.js";
 import { addEntry, addExperience, addFact, remember } from "./dialogs.js";
-import { concernSheet, factSheet, statusChip, trust } from "./diary.js";
+import { concernSheet, factSheet, statusChip, trust, WAITING } from "./diary.js";
 import { experienceSheet } from "./experiences.js";
 import { HEAD, ledgerRow } from "./ledger.js";
 import { listing, opens } from "./lists.js";
@@ -9,7 +9,7 @@ import { get } from "./rest.js";
 
 const FEW = 10;
 const WAITS = [
-  ["Facts", "/facts", ["claimed", "conflict", "quarantined", "parked"], (one) => h("tr", opens(() => factSheet(one.id)), h("td", {}, h("code", {}, one.key)), h("td", { class: "wide" }, one.value), h("td", {}, statusChip(one.status)), h("td", { class: "small soft" }, one.why || "")),
+  ["Facts", "/facts", WAITING, (one) => h("tr", opens(() => factSheet(one.id)), h("td", {}, h("code", {}, one.key)), h("td", { class: "wide" }, one.value), h("td", {}, statusChip(one.status)), h("td", { class: "small soft" }, one.why || "")),
     (status) => `#/diary?${query({ status })}`, "approve, reject, resolve"],
   ["Concerns", "/concerns", ["claimed", "quarantined"], (one) => h("tr", opens(() => concernSheet(one.id)), h("td", {}, h("b", {}, one.title)), h("td", { class: "wide" }, one.background), h("td", {}, statusChip(one.status))),
     (status) => `#/diary?${query({ tab: "concerns", status })}`, "approve, reject"],

@@ -12,7 +12,7 @@ const MODES = { heartbeat: "what is fresh alone", normal: "what has not faded", 
 const NARROW = ["within", "kinds", "since", "until", "as_of", "missing", "mode"];
 
 const parts = (row) => Object.entries(row).filter(([name, value]) => value && name !== "gate").sort((a, b) => b[1] - a[1]);
-export const bars = (row, largest) => h("div", { class: "signals" }, parts(row).map(([name, value]) => [
+const bars = (row, largest) => h("div", { class: "signals" }, parts(row).map(([name, value]) => [
   h("span", {}, named(name)), track(value / largest, shade(name)), h("span", { class: "num" }, value.toFixed(2))]));
 const stack = (row) => stacked(parts(row).filter(([, value]) => value > 0).map(([name, value]) => [name, value, shade(name)]),
   parts(row).map(([name, value]) => `${named(name)} ${value.toFixed(2)}`).join(", "));
