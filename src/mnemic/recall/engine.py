@@ -45,7 +45,7 @@ SURE = 100
 HOUR_MS = 3_600_000
 RERANKED = 30
 FLOOR = {"vector": 2.2, "words": 0.4}
-"""Below this the best hit is no answer: set so that one in a hundred answerable questions is refused (docs/recall.md)."""
+"""Below this the best hit is no answer. What it refuses, of its own questions and of others: docs/recall.md."""
 TAIL = 0.3
 """What share of the floor the further hits must reach once the best is above it."""
 DUPLICATE = 0.85
