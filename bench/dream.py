@@ -33,8 +33,7 @@ import numpy as np
 
 from bench.locomo import CATEGORIES, evidence, turns
 from mnemic import Memory
-from mnemic.clock import to_ms
-from mnemic.lifecycle.curve import DAY_MS
+from mnemic.clock import DAY_MS, to_ms
 from mnemic.models.document import Turn
 from mnemic.settings import load
 from mnemic.synthesis import article

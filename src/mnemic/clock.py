@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+DAY_MS = 86_400_000
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -35,7 +35,7 @@ from mnemic.capture.forget import Forgetting
 from mnemic.capture.graph import Graph
 from mnemic.capture.indexing import Drained
 from mnemic.capture.records import Records
-from mnemic.clock import Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
+from mnemic.clock import DAY_MS, Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_reranker
 from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, ModelError, NotFound, Refused, StoreError
 from mnemic.knowledge.concerns import Concerns
@@ -54,7 +54,6 @@ from mnemic.ledger.record import NOT_UNDOABLE, digest, erasure_mac, shown
 from mnemic.ledger.revisions import compared, revisions
 from mnemic.ledger.served import checked
 from mnemic.lifecycle import Rotation, Tending, Usages
-from mnemic.lifecycle.curve import DAY_MS
 from mnemic.lifecycle.usage import hidden_by
 from mnemic.llm.base import Judge
 from mnemic.models.answer import Answer, Budget, Scope

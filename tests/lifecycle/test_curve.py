@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.lifecycle.curve import DAY_MS, days_between, oldest_days, relevance, tier_of, touched
+from mnemic.clock import DAY_MS
+from mnemic.lifecycle.curve import days_between, oldest_days, relevance, tier_of, touched
 from mnemic.settings import Curve
 
 SEED = Curve()

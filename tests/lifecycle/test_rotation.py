@@ -11,9 +11,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mnemic import Memory
-from mnemic.clock import FixedClock
+from mnemic.clock import DAY_MS, FixedClock
 from mnemic.errors import Refused
-from mnemic.lifecycle.curve import DAY_MS
 from mnemic.lifecycle.rotation import shelf_of
 from mnemic.models.answer import Budget
 from mnemic.models.document import Turn

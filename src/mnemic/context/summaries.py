@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from mnemic.clock import Clock, iso, to_ms
+from mnemic.clock import DAY_MS, Clock, iso, to_ms
 from mnemic.context import rules
 from mnemic.context.budget import Budget
 from mnemic.errors import Conflict
@@ -36,7 +36,6 @@ IMPORTANCE = {"mid": 0.6, "short": 0.3}
 WEIGHTS = (0.6, 0.4)
 """Of importance and recency."""
 HALF_LIFE_DAYS = 30.0
-DAY_MS = 86_400_000
 AWAITED = "rules until agent"
 """The judge of a summary by the rules that the connected agent may replace by a better one."""
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from mnemic.clock import iso
+from mnemic.clock import DAY_MS, iso
 from mnemic.errors import BadInput
 from mnemic.knowledge.diary import Diary, Evidence
 from mnemic.knowledge.facet import Act, Facet, chosen, created, revised, same, slotted
@@ -21,7 +21,7 @@ from mnemic.models.event import Change, Origin, Row
 from mnemic.models.semantic import CATEGORIES, CURRENT, WAITING, Fact
 
 VALUE_CHARS = 2_000
-CHECK_MS = 90 * 86_400_000
+CHECK_MS = 90 * DAY_MS
 """A provisional fact is due for a check after so long, unless it says when."""
 Changes = list[Change]
 Known = list[Fact]

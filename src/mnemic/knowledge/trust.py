@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from mnemic.clock import DAY_MS
 from mnemic.models.experience import Attribution, Counted, Experience
 from mnemic.text.normal import nfkc
 
-HALF_LIFE_MS = 180 * 86_400_000
+HALF_LIFE_MS = 180 * DAY_MS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

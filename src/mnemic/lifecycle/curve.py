@@ -9,10 +9,10 @@ Days are whole days since the last use.
 
 from __future__ import annotations
 
+from mnemic.clock import DAY_MS
 from mnemic.models.document import Tier
 from mnemic.settings import Curve
 
-DAY_MS = 86_400_000
 MODES: dict[str, frozenset[str]] = {
     "heartbeat": frozenset({"core", "active"}),
     "normal": frozenset({"core", "active", "warm"}),

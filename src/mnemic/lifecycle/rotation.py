@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 
-from mnemic.clock import Clock, to_ms
+from mnemic.clock import DAY_MS, Clock, to_ms
 from mnemic.errors import Conflict
 from mnemic.ledger import Ledger
-from mnemic.lifecycle.curve import DAY_MS
 from mnemic.models.document import SHELVES, Document
 from mnemic.models.event import Change, Draft, Event
 from mnemic.settings import RotateSettings

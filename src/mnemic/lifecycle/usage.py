@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from mnemic.clock import Clock, iso, to_ms
+from mnemic.clock import DAY_MS, Clock, iso, to_ms
 from mnemic.errors import BadInput, NotFound, Refused
 from mnemic.ledger import Ledger
 from mnemic.lifecycle.behind import behind, document_at
-from mnemic.lifecycle.curve import DAY_MS, days_between, relevance, tier_of, touched
+from mnemic.lifecycle.curve import days_between, relevance, tier_of, touched
 from mnemic.models.document import Document
 from mnemic.models.event import Actor, Change, Draft
 from mnemic.settings import DecaySettings

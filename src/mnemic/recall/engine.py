@@ -15,12 +15,12 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.clock import Clock, to_ms
+from mnemic.clock import DAY_MS, Clock, to_ms
 from mnemic.embed import Embedder, Reranker
 from mnemic.embed.base import clean
 from mnemic.errors import BadInput, ModelError, StoreError
 from mnemic.ledger.served import NEXT, served
-from mnemic.lifecycle.curve import DAY_MS, MODES, oldest_days
+from mnemic.lifecycle.curve import MODES, oldest_days
 from mnemic.lifecycle.usage import hidden_by, stand
 from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
 from mnemic.models.document import SHELVES
@@ -538,7 +538,7 @@ class Recall:
             for source, target, weight in self._store.edges(run.ns, sorted(owner), "similar")
             if target in owner
         ]
-        age = np.maximum(0, run.now - pool.created_at) / 86_400_000
+        age = np.maximum(0, run.now - pool.created_at) / DAY_MS
         importance = np.array([item.importance if item else 0.0 for item in first])
         ranks = (_least(run.vector_rank, pool), _least(run.lexical_rank, pool))
         uses = np.array([item.uses if item else 0 for item in first], dtype=float)

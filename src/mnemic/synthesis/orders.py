@@ -16,12 +16,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mnemic.clock import Clock, Ids, iso, to_ms
+from mnemic.clock import DAY_MS, Clock, Ids, iso, to_ms
 from mnemic.errors import BadInput, BudgetSpent, ModelError, NotFound, Refused
 
 LENT_MS = 30 * 60_000
 """How long an order is lent; then another may take it."""
-KEPT_MS = 7 * 86_400_000
+KEPT_MS = 7 * DAY_MS
 """How long an order that nobody answers stands; a later dream asks again."""
 MOST = 200
 """Orders that stand at a time."""

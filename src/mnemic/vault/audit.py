@@ -20,9 +20,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from mnemic.clock import Clock, to_ms
+from mnemic.clock import DAY_MS, Clock, to_ms
 from mnemic.errors import MnemicError
-from mnemic.lifecycle.curve import DAY_MS
 from mnemic.lifecycle.usage import Usage
 from mnemic.store import Store
 from mnemic.vault import frontmatter

@@ -17,8 +17,7 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 
-from mnemic.clock import from_ms, to_ms
-from mnemic.lifecycle.curve import DAY_MS
+from mnemic.clock import DAY_MS, from_ms, to_ms
 
 FOLDER = "daily"
 BEGIN, END = "<!-- mnemic:daily -->", "<!-- mnemic:end -->"
