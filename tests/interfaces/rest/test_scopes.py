@@ -21,7 +21,7 @@ from mnemic.interfaces.rest.serve import over_mcp
 from mnemic.interfaces.tokens import SCOPES
 from tests.interfaces.mcp.clients import said
 from tests.interfaces.mcp.test_server import HELLO
-from tests.interfaces.rest.clients import Client, mcp
+from tests.interfaces.rest.clients import PAST, Client, mcp
 
 NOTE = "Ada prefers the window seat."
 PATH = "/notes/ada-prefers-the-window-seat"
@@ -107,6 +107,42 @@ def test_a_token_of_one_namespace_sees_that_without_naming_it(client: Client, me
     assert client.ask("GET", "/api/v1/namespaces", headers=headers).json() == ["work"]
     assert client.get("/namespaces") == ["default", "work"]
     assert client.ask("GET", f"/api/v1/page?path={PATH}", headers=headers).status_code == 404
+
+
+def test_what_tells_of_the_whole_home_is_left_out_for_a_token_of_a_namespace_and_nothing_else_is(
+    client: Client, memory: Memory
+) -> None:  # fmt: skip
+    memory.state.write("Ada plans a journey.")
+    bound = client.granted("read", "write", namespaces=("default",))
+    about_home = {}
+    for route in ROUTES:
+        needs_nothing = not any(one.required for one in route.arguments.values())
+        if route.method != "GET" or route.wide or not needs_nothing or route.path in HEAVY:
+            continue
+        mine, all_of_it = (client.ask("GET", ROOT + route.path, headers=headers).json() for headers in (bound, PAST))
+        if isinstance(all_of_it, dict):
+            about_home[route.path] = all_of_it.keys() - mine.keys()
+            assert not {"home", "namespaces"} & mine.keys(), route.path
+    assert {path: gone for path, gone in about_home.items() if gone} == {
+        "/status": {"home", "namespaces", "bytes"}, "/stats": {"bytes"}
+    }  # fmt: skip
+
+    client.ask("PUT", f"{ROOT}/bookmarks/import", headers=bound, json={"home": "/a", "bytes": 7, "namespaces": []})
+    kept = client.ask("GET", f"{ROOT}/bookmarks/import", headers=bound)
+    assert kept.json() == {"home": "/a", "bytes": 7, "namespaces": []}
+
+
+@pytest.mark.parametrize(("path", "before", "after"), [
+    ("/state", {"text": "Ada plans a journey."}, {"text": "Ada is back."}), ("/bookmarks/import", {"bytes": 7}, {"bytes": 8}),
+])  # fmt: skip
+def test_a_token_of_a_namespace_changes_what_it_read_unless_it_was_changed_since(
+    client: Client, path: str, before: Any, after: Any
+) -> None:  # fmt: skip
+    bound = client.granted("read", "write", namespaces=("default",))
+    client.ask("PUT", ROOT + path, headers=bound, json=before)
+    mark = client.ask("GET", ROOT + path, headers=bound).headers["etag"]
+    found = [client.ask("PUT", ROOT + path, headers={**bound, "if-match": mark}, json=after) for _ in range(2)]
+    assert [one.status_code for one in found] == [200, 412]
 
 
 def test_a_token_of_several_namespaces_says_which_it_means(client: Client) -> None:

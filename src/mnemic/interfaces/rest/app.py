@@ -165,7 +165,7 @@ def _handler(route: Route, edits: threading.Lock) -> Handler:
         except Exception as error:  # a fault of ours: its text may hold what somebody remembers
             log.error("%s failed: %s", route.name, type(error).__name__)
             return said(_fault(error))
-        return _shown(route, access.grant.walled(done) if isinstance(done, dict) else _seen(route, done, access), request)
+        return _shown(route, _seen(access.grant, done) if route.home else done, request)
 
     return answer
 
@@ -190,8 +190,9 @@ def _voiced(route: Route, grant: Grant, given: dict[str, Any]) -> dict[str, Any]
     return {**given, **{name: lowered(grant.voice, given.get(name)) for name in route.voices}}
 
 
-def _seen(route: Route, done: Any, access: Access) -> Any:
-    return [name for name in done if access.grant.sees(name)] if route.target == "namespaces" else done
+def _seen(grant: Grant, done: Any) -> Any:
+    """What a token may see of an answer about the home as a whole."""
+    return grant.walled(done) if isinstance(done, dict) else [name for name in done if grant.sees(name)]
 
 
 class _Stopped(Exception):

@@ -47,6 +47,8 @@ class Route:
     """What a token must be good for; read for a GET and write for all else, where nothing is said."""
     wide: bool = False
     """Whether it is about the whole home: then a token that is bound to namespaces is not good for it."""
+    home: bool = False
+    """Whether it tells of the home as a whole too."""
     long: bool = False
     """Whether it takes long, and can be watched: what it tells of how far it is, and that it lives."""
     file: bool = False
@@ -197,7 +199,7 @@ def _table() -> tuple[Route, ...]:
         "remember", "capture", "observe", "flush", "extract", "touch",
     )]  # fmt: skip
     asks = [Route(post, f"/{name.replace('_', '-')}", name, scopes=read) for name in ("recall", "session_start")]
-    reads = [Route(get, f"/{name.replace('_', '-')}", name) for name in (
+    reads = [Route(get, f"/{name.replace('_', '-')}", name, home=name in ("status", "stats", "namespaces")) for name in (
         "profile", "status", "stats", "verify", "window_status", "schedule", "path_of", "fingerprint", "namespaces",
     )]  # fmt: skip
     # A caller from outside names no files of this machine.
