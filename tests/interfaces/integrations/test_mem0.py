@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mnemic import Memory
 from mnemic.errors import BadInput, NotFound
-from mnemic.interfaces.integrations.mem0 import Mem0
+from mnemic.interfaces.integrations.mem0 import Mem0, Mem0Error
 from mnemic.interfaces.integrations.mem0_filter import fits
 from mnemic.interfaces.integrations.mem0_rest import MAX_BYTES, mem0_app
 
@@ -229,6 +229,20 @@ def test_a_list_over_http_comes_in_pages(memory: Memory) -> None:
 def test_a_filter_that_is_among_nothing_is_refused(operator: str) -> None:
     with pytest.raises(BadInput, match=f"^{operator} takes a list of values"):
         fits({"user_id": "ada"}, {"user_id": {operator: 5}})
+
+
+def test_a_filter_that_is_nested_without_end_is_refused(memory: Memory, mem0: Mem0) -> None:
+    mem0.add("I drink tea.", user_id="ada")
+    deep: dict[str, Any] = {"user_id": "ada"}
+    for _ in range(2_000):
+        deep = {"AND": [deep]}
+    with pytest.raises(Mem0Error, match="^filters are nested too deep: write them flat$"):
+        mem0.get_all(filters=deep)
+    found = []
+    for depth in range(20, 400, 20):  # from what is answered to what no longer is JSON that we take
+        body = b'{"filters": ' + b'{"AND": [' * depth + b'{"user_id": "ada"}' + b"]}" * depth + b"}"
+        found.append(ask(memory, "POST", "/v3/memories", raw=body)[0])
+    assert (found[0], found[-1], {*found}) == (200, 400, {200, 400})
 
 
 @pytest.mark.parametrize(

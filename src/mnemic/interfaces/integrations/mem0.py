@@ -187,13 +187,16 @@ class Mem0:
         if unknown := sorted(entities.keys() - set(ENTITIES)):
             raise Mem0Error(f"{unknown[0]!r} is unknown: filters take {', '.join(ENTITIES)} and metadata")
         wanted = {**(filters or {}), **_entities(**entities)}
-        if not names_entity(wanted):
-            raise Mem0Error(f"filters must contain at least one of: {', '.join(ENTITIES)}")
         today = self._memory.clock.now().date().isoformat()
-        return [
-            record for record in self._records.below((ROOT,))
-            if fits(_fields(record), wanted) and (expired or (record.head["expiration_date"] or today) >= today)
-        ]  # fmt: skip
+        try:
+            if not names_entity(wanted):
+                raise Mem0Error(f"filters must contain at least one of: {', '.join(ENTITIES)}")
+            return [
+                record for record in self._records.below((ROOT,))
+                if fits(_fields(record), wanted) and (expired or (record.head["expiration_date"] or today) >= today)
+            ]  # fmt: skip
+        except RecursionError:
+            raise Mem0Error("filters are nested too deep: write them flat") from None
 
 
 def _messages(given: Any) -> Iterable[Mapping[str, Any]]:
