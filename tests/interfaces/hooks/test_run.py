@@ -183,6 +183,14 @@ def test_a_home_that_does_not_open_stops_no_turn(tmp_path: Path, hook: Hook) -> 
     assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "")
 
 
+def test_a_home_that_is_nobodys_stops_no_turn_and_is_said(hook: Hook) -> None:
+    done = hook("--home", "~nobody-of-this-name/x", "hook", "prompt", given={"prompt": "hello"})
+    assert (done.returncode, done.stdout) == (0, "{}\n")
+    assert done.stderr == (
+        "mnemic: home '~nobody-of-this-name/x' names nobody who is known here: set MNEMIC_HOME, or HOME\n"
+    )
+
+
 def test_an_event_there_is_not_is_an_error_that_does_not_block(hook: Hook) -> None:
     done = hook("hook", "lunch")
     assert (done.returncode, done.stdout) == (1, "")

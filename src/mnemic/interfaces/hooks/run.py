@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from mnemic import failures
 from mnemic.environment import home_folder
+from mnemic.errors import BadInput
 
 if TYPE_CHECKING:
     from mnemic.memory import Memory
@@ -43,7 +45,11 @@ def settled(
         answer.update(handle(event, _read(given), home, namespace))
 
     # Resolved before the thread starts: when its time is up, nothing may have to be asked any more.
-    folder = Path(home_folder(os.environ, home))
+    try:
+        folder = Path(home_folder(os.environ, home))
+    except BadInput as error:  # there is no home to note it in
+        sys.stderr.write(f"mnemic: {error}\n")
+        return b"{}"
     problem = _within(seconds, end, work) if said is None else None
     if problem is None:
         failures.clear(folder, event)
