@@ -258,7 +258,7 @@ async def _given(memory: Memory, route: Route, request: Request) -> tuple[dict[s
         raw = {route.whole: body} if route.whole else body
     for name in route.in_path:
         raw[name] = from_text(known[name].hint, [request.path_params[name]])
-    return _checked(memory, route, {str(storable(key)): storable(item) for key, item in raw.items()}), place
+    return _checked(memory, route, storable(raw)), place
 
 
 def _checked(memory: Memory, route: Route, raw: dict[str, Any]) -> dict[str, Any]:
@@ -290,10 +290,8 @@ def _limit(text: str | None) -> int:
 
 async def _body(request: Request) -> dict[str, Any]:
     data = bytearray()
-    async for chunk in request.stream():
+    async for chunk in _chunks(request, BODY_BYTES):
         data += chunk
-        if len(data) > BODY_BYTES:
-            raise _Stopped(said(problem(413, f"more than {BODY_BYTES:,} bytes: send it in parts")))
     try:
         body = json.loads(bytes(data) or b"{}", parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -344,26 +342,27 @@ def _shown(route: Route, done: Any, request: Request) -> Response:
 async def _uploaded(route: Route, memory: Memory, given: dict[str, Any], request: Request, watched: bool) -> Response:
     """The call with the body as a file, which is gone when it is done."""
     held = await run_in_threadpool(partial(TemporaryDirectory, dir=memory.settings.home, prefix=".upload-"))
-    try:
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(run_in_threadpool, held.cleanup)
         file = Path(held.name) / "upload"
         with open(file, "xb") as stream:
-            size = 0
-            async for chunk in request.stream():
-                size += len(chunk)
-                if size > FILE_BYTES:
-                    raise _Stopped(said(problem(413, f"more than {FILE_BYTES:,} bytes: send it in parts")))
+            async for chunk in _chunks(request, FILE_BYTES):
                 await run_in_threadpool(stream.write, chunk)
-        if watched:
-            answer, held_on = _streamed(route, memory, {**given, "file": file}, held.cleanup), True
-        else:
-            done = await run_in_threadpool(partial(route.method_of(memory), **given, file=file))
-            answer, held_on = _shown(route, plain(done), request), False
-    except BaseException:
-        await run_in_threadpool(held.cleanup)
-        raise
-    if not held_on:
-        await run_in_threadpool(held.cleanup)
-    return answer
+        if not watched:
+            return _shown(route, plain(await run_in_threadpool(partial(route.method_of(memory), **given, file=file))), request)
+        answer = _streamed(route, memory, {**given, "file": file}, held.cleanup)
+        stack.pop_all()  # the work goes on when this is left, and cleans up behind itself
+        return answer
+
+
+async def _chunks(request: Request, most: int) -> AsyncIterator[bytes]:
+    """The body as it comes, up to so many bytes."""
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > most:
+            raise _Stopped(said(problem(413, f"more than {most:,} bytes: send it in parts")))
+        yield chunk
 
 
 def _streamed(route: Route, memory: Memory, given: dict[str, Any], after: Callable[[], None] = lambda: None) -> Response:
