@@ -31,7 +31,9 @@ MEM0 = "/mem0"
 """Where a client of mem0 finds its paths; it sends its token in its own way."""
 READS = frozenset({"GET", "HEAD"})
 BODIES = frozenset({"POST", "PUT", "PATCH"})
-JSON, FILE = b"application/json", b"application/octet-stream"
+JSON = b"application/json", "give the body as JSON, with 'Content-Type: application/json'; {} where there is nothing to say"
+FILE = b"application/octet-stream", "send the file itself, with 'Content-Type: application/octet-stream'"
+"""What a body must be, and what to say to another."""
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
                                " base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
@@ -85,12 +87,10 @@ class Door:
                 return said(problem(401, why), {"www-authenticate": "Bearer"})
             if refused := self._placed(scope, grant):
                 return refused
-        if scope["method"] in BODIES and _type(headers) != (FILE if scope["path"].startswith(self._uploads) else JSON):
-            if scope["path"].startswith(self._uploads):
-                return said(problem(415, "send the file itself, with 'Content-Type: application/octet-stream'"))
-            return said(
-                problem(415, "give the body as JSON, with 'Content-Type: application/json'; {} where there is nothing to say")
-            )
+        if scope["method"] in BODIES:
+            kind, why = FILE if scope["path"].startswith(self._uploads) else JSON
+            if _type(headers) != kind:
+                return said(problem(415, why))
         return None
 
     def _placed(self, scope: Scope, grant: Grant) -> Response | None:
