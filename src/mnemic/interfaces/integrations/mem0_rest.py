@@ -68,22 +68,19 @@ async def _body(receive: Callable[[], Awaitable[Any]]) -> bytes | None:
 
 def _answered(access: Access, scope: Mapping[str, Any], body: bytes) -> tuple[int, Any]:
     path = scope["path"].removeprefix(scope.get("root_path", "")).rstrip("/")
-    method = scope["method"]
-    known = False
-    for pattern, methods in ROUTES:
-        match = re.fullmatch(pattern, path)
-        if match is None:
-            continue
-        known = True
-        if method in methods:
-            try:
-                access.need("read" if methods[method] in READING else "write")
-                given = _given(scope, body)
-                named = {name: unquote(value) for name, value in match.groupdict().items()}
-                return 200, methods[method](Mem0(access.memory(), access.grant.voice), {**given, **named})
-            except MnemicError as error:
-                return next((status for kind, status in STATUS if isinstance(error, kind)), 500), {"detail": str(error)}
-    return (405, {"detail": f"{method} is not known here"}) if known else (404, {"detail": "Not Found"})
+    match, methods = next(((match, methods) for pattern, methods in ROUTES if (match := re.fullmatch(pattern, path))), (None, {}))
+    if match is None:
+        return 404, {"detail": "Not Found"}
+    answer = methods.get(scope["method"])
+    if answer is None:
+        return 405, {"detail": f"{scope['method']} is not known here"}
+    try:
+        access.need("read" if answer in READING else "write")
+        given = _given(scope, body)
+        named = {name: unquote(value) for name, value in match.groupdict().items()}
+        return 200, answer(Mem0(access.memory(), access.grant.voice), {**given, **named})
+    except MnemicError as error:
+        return next((status for kind, status in STATUS if isinstance(error, kind)), 500), {"detail": str(error)}
 
 
 def _given(scope: Mapping[str, Any], body: bytes) -> Given:
