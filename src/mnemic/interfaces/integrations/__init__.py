@@ -10,6 +10,7 @@ from mnemic.errors import MissingExtra
 from mnemic.models.event import Origin
 
 CHANNEL: Origin = "agent"
+TITLE_CHARS = 60
 
 
 def missing(package: str, extra: str) -> MissingExtra:
@@ -20,3 +21,8 @@ def missing(package: str, extra: str) -> MissingExtra:
 def origin_of(role: object) -> Origin:
     """Who speaks in a message of this role."""
     return "user" if role == "user" else "tool" if role in ("tool", "function") else CHANNEL
+
+
+def title_of(text: str) -> str:
+    """The first words of a text; empty where it has none."""
+    return " ".join(text[: 4 * TITLE_CHARS].split())[:TITLE_CHARS]

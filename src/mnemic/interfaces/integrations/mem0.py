@@ -19,7 +19,7 @@ from uuid import UUID, uuid5
 
 from mnemic.capture.records import Entry
 from mnemic.errors import BadInput, NotFound
-from mnemic.interfaces.integrations import CHANNEL, origin_of
+from mnemic.interfaces.integrations import CHANNEL, origin_of, title_of
 from mnemic.interfaces.integrations.asking import scored
 from mnemic.interfaces.integrations.mem0_filter import ENTITIES, fits, names_entity
 from mnemic.knowledge.origin import checked, lowest
@@ -34,7 +34,6 @@ ROOT = "mem0"
 SPACE = UUID("6d656d30-0000-5000-8000-6d6e656d6963")
 """An id follows from what is kept for whom, so that adding it again finds it, and from a salt of the home, so that nobody
 else can tell from an id what it stands for."""
-TITLE_CHARS = 60
 SKIPPED = ("system", "developer")
 Row = dict[str, Any]
 _KEEP: Any = object()
@@ -179,8 +178,7 @@ class Mem0:
 
     def _put(self, number: str, text: str, head: Mapping[str, Any], origin: Origin) -> Record:
         channel = lowest((origin, self._voice))
-        title = " ".join(text[: 4 * TITLE_CHARS].split())[:TITLE_CHARS]
-        (record,) = self._records.put(Entry(key=(ROOT, number), head=head, body=text, title=title, channel=channel))
+        (record,) = self._records.put(Entry(key=(ROOT, number), head=head, body=text, title=title_of(text), channel=channel))
         return record
 
     def _found(self, filters: Mapping[str, Any] | None, entities: Mapping[str, Any], expired: bool) -> list[Record]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mnemic.capture.records import Entry
-from mnemic.interfaces.integrations import CHANNEL, missing, origin_of
+from mnemic.interfaces.integrations import CHANNEL, missing, origin_of, title_of
 from mnemic.models.event import Origin
 from mnemic.models.record import Record
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from mnemic.memory import Memory
 
 ROOT = "conversations"
-TITLE_CHARS = 60
 
 
 class MemorySession(SessionABC):
@@ -85,7 +84,7 @@ class MemorySession(SessionABC):
 
     def _entry(self, item: Mapping[str, Any]) -> Entry:
         kept, place, text = _parted(item)
-        title = " ".join(text[: 4 * TITLE_CHARS].split())[:TITLE_CHARS] or str(item.get("type") or item.get("role") or "item")
+        title = title_of(text) or str(item.get("type") or item.get("role") or "item")
         # The order is that of arrival, so that two processes may append at once: a name need only be new.
         return Entry(key=(*self._key, self._memory.ids.token(12)), head={"item": kept, "text": place}, body=text, title=title,
                      channel=_origin(item))  # fmt: skip
