@@ -39,10 +39,10 @@ def dream(
     """Let what was said since the last dream become articles."""
     if context.invoked_subcommand:
         return
-    with opened() as memory, render.stages(as_json, 1 + len(stage or STAGES)) as progress:
+    with opened() as memory, render.progress("dream", 1 + len(stage or STAGES), quiet=as_json) as told:
         report = memory.dream(
             stages=stage or (), judge=judge, dry_run=dry_run, since=moment(memory, since), max_calls=max_calls,
-            max_tokens=max_tokens, progress=progress,
+            max_tokens=max_tokens, progress=lambda name: told(advance=1, description=name),
         )  # fmt: skip
     emit(report, as_json, _report)
 

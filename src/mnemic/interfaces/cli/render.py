@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
@@ -168,21 +168,17 @@ def _pair(key: object, value: object) -> str:
 
 
 @contextmanager
-def stages(quiet: bool, total: int) -> Iterator[Callable[[str], None]]:
-    """A progress bar for so many named stages, on stderr; none where nobody watches."""
+def progress(what: str, total: int | None = None, *, quiet: bool = False) -> Iterator[Callable[..., None]]:
+    """A progress bar on stderr, which is told what of it changes: `advance` or `completed`, `total`, `description`. None where
+    nobody watches."""
     if quiet or not sys.stderr.isatty():
-        yield lambda name: None
+        yield lambda **change: None
         return
     from rich.console import Console
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("dream", total=total)
-
-        def step(name: str) -> None:
-            bar.update(task, advance=1, description=name)
-
-        yield step
+        yield partial(bar.update, bar.add_task(what, total=total))
 
 
 LIFE = {"live": "green", "candidate": "yellow", "challenged": "red", "cold": "red"}

@@ -91,8 +91,11 @@ def copy(
     from mnemic.interfaces.cli.common import TARGET
     from mnemic.memory import Memory
 
-    with _steps() as progress:
-        done = Memory.copy(source, target, namespace=TARGET.namespace, progress=progress)
+    with render.progress("copying") as told:
+        done = Memory.copy(
+            source, target, namespace=TARGET.namespace,
+            progress=lambda what, done, whole: told(description=what, completed=done, total=whole),
+        )  # fmt: skip
     emit(done, as_json, _show_copied)
 
 
@@ -105,10 +108,10 @@ def reembed(
     as_json: Json = False,
 ) -> None:
     """Go over to another embedder: new vectors beside the old, a switch once all are there. Cut short, it goes on."""
-    with opened() as memory, _steps() as told:
+    with opened() as memory, render.progress("embedding") as told:
         done = memory.reembed(
             model, embedder=embedder, url=url, dim=dim, drop_old=drop_old,
-            progress=lambda done, whole: told("embedding", done, whole),
+            progress=lambda done, whole: told(completed=done, total=whole),
         )  # fmt: skip
     emit(done, as_json, render.record)
 
@@ -119,20 +122,6 @@ def _show_copied(done: dict[str, Any]) -> None:
         entries = f"{row['entries']:,} entries" + (f" ({row['there already']:,} were there)" if row["there already"] else "")
         render.line((f"{row['namespace']}", "bold"), (f"  {entries}, {counts}: the same on both sides", "green"))
     render.line((f"copied to {done['to']}", "dim"))
-
-
-@contextmanager
-def _steps() -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar on stderr, where that is a terminal, for work of several kinds."""
-    if not sys.stderr.isatty():
-        yield lambda what, done, whole: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("copying", total=None)
-        yield lambda what, done, whole: bar.update(task, description=what, completed=done, total=whole)
 
 
 def _training(made: dict[str, Any]) -> None:
