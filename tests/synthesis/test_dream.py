@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from mnemic import Memory
 from mnemic.errors import BadInput, Conflict, NotFound
-from mnemic.models.night import STAGES
+from mnemic.models.night import ARTICLES, STAGES
 from mnemic.synthesis import article
+from mnemic.synthesis.compose import links
+from mnemic.synthesis.dream import unlinked
 from tests.synthesis.homes import article as page
 from tests.synthesis.homes import files, opened, say, talk
 
@@ -100,6 +103,46 @@ def test_stages_run_alone_take_up_where_the_one_before_stopped(tmp_path: Path) -
         assert not [path for path in files(memory) if path.startswith("articles/")]
         memory.dream()
         assert {path: data for path, data in files(memory).items() if path.startswith("articles/")} == wanted
+
+
+def test_every_stage_alone_one_after_the_other_comes_to_the_same_pages_as_a_whole_dream(tmp_path: Path) -> None:
+    def told(memory: Memory) -> dict[str, tuple[str, set[str]]]:
+        """The words and the links of each page. Of two mentions in one patch, either may be the one that leads on."""
+        pages = {path: data.decode() for path, data in files(memory).items() if not path.startswith("meta/")}
+        return {path: (unlinked(text), links(text)) for path, text in pages.items()}
+
+    parts = ("spring-1", "spring-2", "summer-1"), ("summer-2", "autumn-1")
+    (tmp_path / "a").mkdir()
+    with opened(tmp_path / "a") as whole:
+        for sessions in parts:
+            talk(whole, *sessions)
+            whole.dream()
+        wanted = told(whole)
+    assert {path.partition("/")[0] for path in wanted} == {"articles", "talk", "moc"}
+    (tmp_path / "b").mkdir()
+    with opened(tmp_path / "b") as memory:
+        for sessions in parts:
+            talk(memory, *sessions)
+            for name in ARTICLES:
+                memory.dream(stages=[name])
+        assert told(memory) == wanted
+        assert memory.dream()["id"] is None
+
+
+def test_what_was_written_alone_is_linked_by_the_next_whole_dream(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    with opened(tmp_path / "a") as whole:
+        talk(whole)
+        whole.dream()
+        wanted = {path: data for path, data in files(whole).items() if not path.startswith("meta/")}
+    (tmp_path / "b").mkdir()
+    with opened(tmp_path / "b") as memory:
+        talk(memory)
+        memory.dream(stages=["ingest", "chunk", "worth", "extract", "route", "create"])
+        assert not any(b"[[" in data for data in files(memory).values() if data.startswith(b"# Ines"))
+        memory.dream()
+        assert {path: data for path, data in files(memory).items() if not path.startswith("meta/")} == wanted
+        assert memory.dream()["id"] is None
 
 
 def test_a_dry_run_shows_the_change_and_makes_none(tmp_path: Path) -> None:

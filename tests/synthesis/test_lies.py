@@ -223,3 +223,16 @@ def test_the_budget_is_never_passed_and_the_rest_waits(tmp_path: Path) -> None:
             rounds += 1
             assert rounds < 30
         assert "articles/Ines.md" in files(memory)
+
+
+def test_what_a_dream_may_cost_in_money_is_a_limit_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/mnemic.toml").write_text('[vault]\ngit = "off"\n[llm]\nprice = 2.0\ndream_money = 0.008\n')
+    judge = Scripted(honest)
+    with opened(tmp_path, judge=judge) as memory:
+        talk(memory)
+        report = memory.dream(judge="endpoint", max_calls=1_000, max_tokens=10_000_000)
+        assert 0 < report["spent"]["money"] <= 0.008
+        assert report["spent"]["money"] == round(report["spent"]["tokens"] * 2.0 / 1_000_000, 6)
+        assert report["waiting"] is True
+        assert f"{report['spent']['money']} spent" in files(memory)["meta/Dreams.md"].decode()

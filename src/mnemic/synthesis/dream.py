@@ -11,7 +11,7 @@ import difflib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -29,7 +29,7 @@ from mnemic.synthesis.article import HISTORY, Section, Source
 from mnemic.synthesis.compose import Sentence
 from mnemic.synthesis.judges import Judge, Rules
 from mnemic.synthesis.reading import Reading
-from mnemic.synthesis.rows import CAPTURED, CHUNKED, EXTRACTED, IDLE, IMPROVED, KEPT, SLIGHT, TIDY, WRITTEN, Rows
+from mnemic.synthesis.rows import CAPTURED, CHUNKED, DRAFTED, EXTRACTED, IDLE, IMPROVED, KEPT, SLIGHT, TIDY, WRITTEN, Rows
 from mnemic.synthesis.signals import Signal, signals
 from mnemic.synthesis.statement import Said, Statement, about, distinct, statements
 from mnemic.synthesis.subjects import heads, key_of
@@ -48,6 +48,8 @@ OPENED = "# Dreams\n\nWhat each dream changed, and why. `mnemic undo dream:N` ta
 REMEDY = "undo the later dream first, or put the page back as the dream left it (the vault is a git repository)"
 TOLD = {"dedupe": "notes folded into older ones", "pyramid": "changes of summaries", "facts": "facts and concerns drawn"}
 """What the changelog says of chores that change what is known."""
+WRITING = ("create", "update", "reconcile", "link", "normalise")
+"""Stages that work on what was written and not yet tidied."""
 REJECTED = 20
 """Rejections that the changelog tells one by one."""
 
@@ -263,6 +265,7 @@ class Run:
         self.lost: list[str] = []
         self.waiting = False
         self.touched: dict[str, None] = {}
+        self._writing = False
         self._said: dict[str, list[Statement]] = {}
         self._home_rows: dict[tuple[str, int], str] = {}
 
@@ -271,9 +274,38 @@ class Run:
     def stage(self, name: str) -> Tally:
         tally = Tally(name)
         begun = perf_counter()
+        if name in WRITING and not self._writing:
+            self._writing = True
+            self.patches = self._patches((WRITTEN, DRAFTED))
         getattr(self, "_" + name)(tally)
         tally.seconds = perf_counter() - begun
         return tally
+
+    def _patches(self, states: Collection[str]) -> dict[str, Patch]:
+        """What went into pages with the routes in these states: what earlier dreams wrote, and no later stage has seen."""
+        left: dict[str, dict[str, list[str]]] = {}
+        for row in self.rows.now["routes"].values():
+            subject = self.rows.subject(row["subject"])
+            if row["state"] in states and subject is not None and subject["article"] in self.pages:
+                left.setdefault(str(subject["article"]), {}).setdefault(str(row["subject"]), []).append(str(row["chunk"]))
+        return {path: self._patch(path, chunks) for path, chunks in left.items()}
+
+    def _patch(self, path: str, chunks: Mapping[str, Sequence[str]]) -> Patch:
+        """The paragraphs of a page that cite these chunks, by subject."""
+        text = self.pages[path]
+        rows = [row for key, of in chunks.items() for row in self._material(key, of)]
+        said = {row.said.path for row in rows}
+        numbers = {number for number, source in article.notes(text).items() if source.path in said}
+        fresh = (CAPTURED, IDLE, WRITTEN, DRAFTED)
+        whole = all(self.rows.route(chunk, key)["state"] in fresh for key in chunks for chunk in self.rows.by_subject[key])
+        patch = Patch(path, article.title_of(text), rows=rows, key=next(iter(chunks)), created=whole)
+        for section in article.sections(text):
+            if section.level not in (0, 2) or section.heading in (*article.APPARATUS, HISTORY):
+                continue
+            lines = [line for line in text[section.body : section.end].splitlines() if numbers & set(article.markers(line))]
+            patch.paragraphs += lines
+            patch.anchors |= {section.anchor} if lines else set()
+        return patch
 
     def _ingest(self, tally: Tally) -> None:
         """See which chunks no longer are what they were: their pointers are let go of, and made anew."""
@@ -449,7 +481,7 @@ class Run:
             return False
         self.pages[path] = text
         self.rows.put("subjects", {**subject, "title": title, "article": path})
-        state = WRITTEN if self.judge.name == Rules.name else IMPROVED
+        state = WRITTEN if self.judge.name == Rules.name else DRAFTED
         for chunk in self.rows.by_subject[key]:
             self.rows.moved(chunk, key, state if chunk in homes else IDLE, homes.get(chunk, ""))
         bodies = [
@@ -661,6 +693,8 @@ class Run:
                         self.rows.moved(chunk, subject, state, heading)
             self._rewritten(path, wikify.ordered(self.pages[path]), (), tally)
             self._split(path, tally)
+        for row in [row for row in self.rows.now["routes"].values() if row["state"] == DRAFTED]:
+            self.rows.moved(row["chunk"], row["subject"], IMPROVED, row["section"])
 
     def _edited(self) -> dict[str, dict[str, list[tuple[str, str]]]]:
         """Article → section → the routes that a judge has not looked at since they went into it."""
@@ -755,8 +789,9 @@ class Run:
 
     def _signals(self, tally: Tally) -> None:
         """Raise on talk pages what is a person's to decide."""
-        found = signals(self.pages, self.patches, self.rows)
-        tally.taken = len(self.patches)
+        touched = self.patches if self._writing else self._patches((WRITTEN, DRAFTED, TIDY, IMPROVED))
+        found = signals(self.pages, touched, self.rows)
+        tally.taken = len(touched)
         for signal in found:
             path = "talk/" + signal.path.removeprefix("articles/")
             text = self.pages.get(path) or f"# Talk: {article.title_of(self.pages[signal.path])}\n"

@@ -12,9 +12,10 @@ from mnemic.store import Store
 from mnemic.store.schema import TRUTH
 
 NAMES = ("chunks", "subjects", "routes")
-CAPTURED, IDLE, WRITTEN, TIDY, IMPROVED = "captured", "idle", "written", "tidy", "improved"
+CAPTURED, IDLE, WRITTEN, DRAFTED, TIDY, IMPROVED = "captured", "idle", "written", "drafted", "tidy", "improved"
 """What became of a route. Captured: its subject has no article yet, or the article has not taken it in. Idle: it had nothing to
-say there. Written: it went into a section, which the rules have not tidied since, nor a model improved."""
+say there. Written: it went into a section, which the rules have not tidied since, nor a model improved. Drafted: a model wrote
+the section, which needs neither. Of both, later stages may still have to link what was written."""
 CHUNKED, KEPT, SLIGHT, EXTRACTED = "chunked", "kept", "slight", "extracted"
 """How far a chunk has come; slight: there was nothing in it worth keeping."""
 Key = tuple[str | int, ...]

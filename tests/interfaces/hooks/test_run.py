@@ -176,6 +176,16 @@ def test_a_failure_is_silent_and_doctor_tells_it_until_it_works_again(tmp_path: 
     assert not [one for one in json.loads(hook("doctor", "--json").stdout)["notes"] if "hook" in one]
 
 
+@pytest.mark.parametrize(
+    ("text", "why"), [('{"prompt": "hel', "is no JSON: Unterminated string"), ("[]", "is no JSON object: list")]
+)
+def test_what_a_host_said_wrongly_is_told_by_the_doctor(hook: Hook, text: str, why: str) -> None:
+    done = hook("hook", "prompt", text=text)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", "")
+    (note,) = [one for one in json.loads(hook("doctor", "--json").stdout)["notes"] if "hook" in one]
+    assert note.startswith("the hook 'prompt' failed 1 time, last at ") and why in note
+
+
 def test_a_home_that_does_not_open_stops_no_turn(tmp_path: Path, hook: Hook) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "mnemic.toml").write_text("nonsense = 1\n", "utf-8")

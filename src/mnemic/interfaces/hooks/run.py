@@ -61,9 +61,11 @@ def settled(
 def _read(given: bytes) -> Given:
     try:
         row = json.loads(given or b"{}")
-    except ValueError:
-        return {}
-    return row if isinstance(row, dict) else {}
+    except ValueError as error:
+        raise BadInput(f"what the host said on standard input is no JSON: {error}") from None
+    if not isinstance(row, dict):
+        raise BadInput(f"what the host said on standard input is no JSON object: {type(row).__name__}")
+    return row
 
 
 def _within(seconds: float, end: float, act: Callable[[], object]) -> str | None:
