@@ -165,7 +165,7 @@ def _handler(route: Route, edits: threading.Lock) -> Handler:
         except Exception as error:  # a fault of ours: its text may hold what somebody remembers
             log.error("%s failed: %s", route.name, type(error).__name__)
             return said(_fault(error))
-        return _shown(route, _seen(access.grant, done) if route.home else done, request)
+        return _shown(route, done if route.own else _seen(route, access.grant, done), request)
 
     return answer
 
@@ -190,9 +190,11 @@ def _voiced(route: Route, grant: Grant, given: dict[str, Any]) -> dict[str, Any]
     return {**given, **{name: lowered(grant.voice, given.get(name)) for name in route.voices}}
 
 
-def _seen(grant: Grant, done: Any) -> Any:
-    """What a token may see of an answer about the home as a whole."""
-    return grant.walled(done) if isinstance(done, dict) else [name for name in done if grant.sees(name)]
+def _seen(route: Route, grant: Grant, done: Any) -> Any:
+    """An answer without what tells a token of more than its namespaces."""
+    if isinstance(done, dict):
+        return grant.walled(done)
+    return [name for name in done if grant.sees(name)] if route.target == "namespaces" else done
 
 
 class _Stopped(Exception):

@@ -47,8 +47,8 @@ class Route:
     """What a token must be good for; read for a GET and write for all else, where nothing is said."""
     wide: bool = False
     """Whether it is about the whole home: then a token that is bound to namespaces is not good for it."""
-    home: bool = False
-    """Whether it tells of the home as a whole too."""
+    own: bool = False
+    """Whether its answer is what somebody keeps there, whatever its members are called: nothing in it tells of the home."""
     long: bool = False
     """Whether it takes long, and can be watched: what it tells of how far it is, and that it lives."""
     file: bool = False
@@ -199,7 +199,7 @@ def _table() -> tuple[Route, ...]:
         "remember", "capture", "observe", "flush", "extract", "touch",
     )]  # fmt: skip
     asks = [Route(post, f"/{name.replace('_', '-')}", name, scopes=read) for name in ("recall", "session_start")]
-    reads = [Route(get, f"/{name.replace('_', '-')}", name, home=name in ("status", "stats", "namespaces")) for name in (
+    reads = [Route(get, f"/{name.replace('_', '-')}", name) for name in (
         "profile", "status", "stats", "verify", "window_status", "schedule", "path_of", "fingerprint", "namespaces",
     )]  # fmt: skip
     # A caller from outside names no files of this machine.
@@ -236,8 +236,8 @@ def _table() -> tuple[Route, ...]:
         Route(post, "/forget", "forget", guards="show"), Route(post, "/tier", "tier", guards="show"),
         Route(get, "/tree", "tree", page="slice"), Route(get, "/around", "around"),
         Route(get, "/revisions", "revisions", page="slice"), Route(get, "/revisions/{seq}", "revision"),
-        Route(get, "/bookmarks/{name}", "bookmark", steady=True),
-        Route(put, "/bookmarks/{name}", "set_bookmark", whole="place", guards="bookmark"),
+        Route(get, "/bookmarks/{name}", "bookmark", steady=True, own=True),
+        Route(put, "/bookmarks/{name}", "set_bookmark", whole="place", guards="bookmark", own=True),
         Route(get, "/ledger", "ledger", page="ledger"), Route(get, "/ledger/{seq}", "ledger_entry"),
         Route(get, "/ledger-export", "ledger_export", page="slice"), Route(post, "/ledger/{seq}/undo", "undo"),
         Route(get, "/diary", "diary.list", page="latest"), Route(post, "/diary", "diary.add"),
@@ -257,7 +257,8 @@ def _table() -> tuple[Route, ...]:
         Route(post, "/vault/rebuild", "vault.rebuild", scopes=care, long=True),
         Route(get, "/cards", "cards.list", page="slice"), Route(post, "/cards", "cards.new"),
         Route(get, "/card", "cards.show", steady=True), Route(get, "/card/links", "cards.links"), *cards,
-        Route(get, "/state", "state.show", steady=True), Route(put, "/state", "state.write", guards="state.show"),
+        Route(get, "/state", "state.show", steady=True, own=True),
+        Route(put, "/state", "state.write", guards="state.show", own=True),
         Route(get, "/dailies", "daily.all", page="slice"), Route(get, "/daily", "daily.named"),
         Route(get, "/sessions/{name}", "session"),
         Route(get, "/dreams", "dreams", page="slice"), Route(get, "/dreams/{id}", "dream_show"),
