@@ -62,7 +62,7 @@ from mnemic.models.event import Change, Draft, Head, Origin, Verdict
 from mnemic.models.night import STAGES, Chore, Done
 from mnemic.models.receipt import CaptureReport, Forgotten, Receipt
 from mnemic.models.semantic import Profile
-from mnemic.recall import Recall
+from mnemic.recall import Outdated, Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import ENGINE_FILES, Store, batches, open_store
 from mnemic.text.clean import encodable
@@ -343,12 +343,16 @@ class Memory:
         """
         recall = self.settings.recall
         budget = budget or Budget(nodes=recall.nodes, chars=recall.chars, node_chars=recall.node_chars)
-        with suppress(StoreError):  # what cannot be read is told by the answer
-            self._follow()
-        answer = self._recall.ask(
-            self.namespace, query, scope=scope, budget=budget, scoring=scoring or recall.scoring, why_not=why_not,
-            mode=mode or recall.mode, draw=draw,
-        )  # fmt: skip
+        while True:
+            try:
+                answer = self._recall.ask(
+                    self.namespace, query, scope=scope, budget=budget, scoring=scoring or recall.scoring, why_not=why_not,
+                    mode=mode or recall.mode, draw=draw, outdated=lambda: self._store.meta(META) != self._chosen,
+                )  # fmt: skip
+                break
+            except Outdated:
+                with suppress(StoreError):  # what cannot be read is told by the answer
+                    self._follow()
         if self._against:
             answer = replace(answer, degraded=(*answer.degraded, self._against))
         return replace(answer, frame=self._frame(answer)) if frame else answer

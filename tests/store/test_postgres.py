@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ import apsw
 import pytest
 
 from mnemic.errors import BadInput, NewerSchema, StoreError
+from mnemic.store import CodeBlock, VectorRow
 from mnemic.store.schema import SEQUENCES, TRUTH
 from tests.homes import Home
 from tests.servers import Server
@@ -185,3 +188,75 @@ def test_what_a_child_reads_within_its_first_write_is_what_it_wrote(home: Home) 
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert home.store.namespaces() == []
     assert home.store.namespaces() == ["fresh"]
+
+
+def known(store: Any) -> list[object]:
+    """All that a store keeps of a namespace once it was read, and of the home."""
+    at, hot = 1_773_144_000_000, store.embedder("e", 4).id
+    return [
+        store.lexicon("default"), store.lexicon("default", "hot"), store.forgotten("default"), store.head("default"),
+        store.waiting("default"), store.has_unused("default", at), store.vectors_last("default", hot),
+        store.vectors_after("default", hot, 0, 10), store.vector_count("default", hot), store.coder("default", hot),
+        store.codes_last("default", hot), store.meta("note"),
+    ]  # fmt: skip
+
+
+def test_what_was_read_before_is_true_after_every_write_of_another_process(home: Home) -> None:
+    other, hot = open_postgres(home.url), home.store.embedder("e", 4).id
+    known(other)
+    path = home.remember("walrus", title="W").path or ""
+    node = home.store.nodes("default", 1)[0].id
+
+    def write(act: Any) -> None:
+        with home.store.write("default") as tx:
+            act(tx)
+
+    seen = []
+    for act in (
+        lambda: home.remember("seal"),
+        lambda: home.forgetting.forget("default", path, reason=""),
+        lambda: write(lambda tx: tx.put_vectors(hot, [VectorRow(node, b"d", bytes(8))])),
+        lambda: write(lambda tx: tx.put_coder(hot, 1, b"mean")),
+        lambda: write(lambda tx: tx.put_codes(hot, [CodeBlock(7, 9, b"", b"")])),
+        lambda: write(lambda tx: tx.settle(1, None, 0)),
+        lambda: home.store.set_meta("note", "one"),
+        lambda: home.store.set_meta("note", "two"),
+        lambda: home.forgetting.erase("default", path, reason=""),
+    ):
+        act()
+        fresh = open_postgres(home.url)
+        assert known(other) == known(fresh)
+        fresh.close()
+        seen.append(known(other))
+    assert all(before != after for before, after in pairwise(seen))
+    other.close()
+
+
+def test_a_view_from_before_a_write_is_not_shown_what_was_read_after_it(home: Home) -> None:
+    home.remember("walrus")
+    before = home.store.lexicon("default")
+
+    def written() -> tuple[int, int, int]:
+        home.remember("seal")
+        found: tuple[int, int, int] = home.store.lexicon("default")
+        return found
+
+    with home.store.reading(), ThreadPoolExecutor(1) as beside:
+        home.store.documents("default")
+        after = beside.submit(written).result()
+        assert home.store.lexicon("default") == before != after
+    assert home.store.lexicon("default") == after
+
+
+def test_what_was_read_before_a_restore_is_not_held_for_true_behind_it(home: Home, tmp_path: Path) -> None:
+    home.remember("walrus")
+    home.store.set_meta("note", "one")
+    home.store.backup(tmp_path / "backup.zip")
+    home.remember("seal")
+    home.store.set_meta("note", "two")
+    other = open_postgres(home.url)
+    assert other.lexicon("default")[0] == 2
+    home.store.restore(tmp_path / "backup.zip")
+    assert other.lexicon("default")[0] == 1
+    assert other.meta("note") == "one"
+    other.close()

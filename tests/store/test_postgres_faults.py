@@ -44,7 +44,7 @@ class Cutter:
         with client, suppress(OSError):
             writing = False
             while data := client.recv(1 << 16):
-                writing = writing or b"FOR NO KEY UPDATE" in data
+                writing = writing or b"UPDATE namespaces SET version" in data
                 ends = writing and b"COMMIT\0" in data
                 writing = writing and not ends
                 if self.armed and ends:

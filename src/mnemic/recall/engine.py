@@ -63,6 +63,10 @@ FADED = "nothing in use fits; this was not used for some weeks"
 UNFIT = "nothing of what was found could be shown: ask for more nodes or characters"
 
 
+class Outdated(Exception):
+    """The home has gone over to another embedder since: by this one nothing can be answered."""
+
+
 @dataclass(slots=True)
 class _Run:
     """One query on its way through the stages."""
@@ -135,8 +139,10 @@ class Recall:
     def ask(
         self, ns: str, question: str, *, scope: Scope | None = None, budget: Budget | None = None,
         scoring: str = "structure", why_not: Sequence[str] = (), mode: str | None = None, draw: int | None = None,
+        outdated: Callable[[], bool] = lambda: False,
     ) -> Answer:  # fmt: skip
-        """The best memories for a question, within a budget. Raises BadInput for an unknown scoring or mode only.
+        """The best memories for a question, within a budget. Raises BadInput for an unknown scoring or mode, and Outdated
+        where `outdated`, which is asked within the answer's own view of the store, says so.
 
         In the mode `creative`, a sample of what has faded instead, the same for the same `draw`. Without a mode it is
         `normal`; but where a time is named, or nothing in use fits, what has faded is asked too. What was forgotten on
@@ -170,6 +176,10 @@ class Recall:
             with self._store.reading():
                 # After it began: what it places on a shelf was counted there before.
                 run.lexicons = self._lexicons(ns)
+                if outdated():
+                    raise Outdated
+                if run.vector is not None:
+                    self._note_waiting(run)
                 run.seen = {shelf: self._seen_of(run, shelf) for shelf in run.lexicons}
                 run.vectors = {shelf: index for shelf, index in indexes.items() if shelf in run.lexicons}
                 for index in run.vectors.values():
@@ -357,10 +367,11 @@ class Recall:
         except ModelError as error:
             run.degraded.append(f"no vectors: {error}")
             return None
-        waiting = self._store.waiting(run.ns)
-        if waiting:
-            run.degraded.append(f"{waiting} document{'s' if waiting > 1 else ''} not embedded yet: found by words only")
         return vector
+
+    def _note_waiting(self, run: _Run) -> None:
+        if waiting := self._store.waiting(run.ns):
+            run.degraded.append(f"{waiting} document{'s' if waiting > 1 else ''} not embedded yet: found by words only")
 
     def _nearest(self, run: _Run) -> dict[str, set[int]]:
         """By shelf, the nodes closest in meaning."""

@@ -29,11 +29,11 @@ class Facts(ABC):
 
     def know(self) -> None:
         """Read what the home knows of itself; a new one is given it."""
-        self.store_id = self._kept("store_id", lambda: secrets.token_hex(16))
-        self.erasure_key = bytes.fromhex(self._kept("erasure_key", lambda: secrets.token_hex(32)))
-        self.tokenizer = self._kept("tokenizer", tokenizer)
+        self.store_id = self._fact("store_id", lambda: secrets.token_hex(16))
+        self.erasure_key = bytes.fromhex(self._fact("erasure_key", lambda: secrets.token_hex(32)))
+        self.tokenizer = self._fact("tokenizer", tokenizer)
 
-    def _kept(self, key: str, make: Callable[[], str]) -> str:
+    def _fact(self, key: str, make: Callable[[], str]) -> str:
         found = self.meta(key)
         if found is None:
             self.add_meta(key, make())

@@ -19,7 +19,7 @@ from psycopg import sql
 from mnemic.errors import BadInput, Damaged
 from mnemic.store.archive import More, archived
 from mnemic.store.postgres import migrations
-from mnemic.store.postgres.connection import SCHEMA, Database, translated
+from mnemic.store.postgres.connection import CHANGES, SCHEMA, Database, translated
 
 FORMAT = "mnemic-postgres"
 MANIFEST = "mnemic-postgres.json"
@@ -117,6 +117,7 @@ def _replace(db: psycopg.Connection[Any], archive: zipfile.ZipFile, manifest: di
     db.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE NOWAIT").format(_names(tables)))
     for name in TABLES:  # their owner may fill them in one go only while they are not guarded from him
         db.execute(sql.SQL("ALTER TABLE {} NO FORCE ROW LEVEL SECURITY").format(sql.Identifier(name)))
+    changes, version = _counted(db)
     db.execute(sql.SQL("TRUNCATE {}").format(_names([*tables, "leases"])))
     for name in (name for name in tables if name in manifest["rows"]):
         statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(name), _names(manifest["columns"][name]))
@@ -130,9 +131,20 @@ def _replace(db: psycopg.Connection[Any], archive: zipfile.ZipFile, manifest: di
         db.execute(sql.SQL("ALTER TABLE {} FORCE ROW LEVEL SECURITY").format(sql.Identifier(name)))
     for name, value in manifest["sequences"].items():
         db.execute("SELECT setval(%s::regclass, %s)", (name, value))
+    # What other processes know as of a version must not pass for what was restored.
+    db.execute("UPDATE namespaces SET version=version+%s", (version + 1,))
+    count = "INSERT INTO meta VALUES(%s,%s) ON CONFLICT (key) DO UPDATE SET value=excluded.value"
+    db.execute(count, (CHANGES, str(changes + 1)))
     for name in IDENTITIES:
         query = "SELECT setval(pg_get_serial_sequence(%s, 'id'), greatest((SELECT max(id) FROM {}), 1))"
         db.execute(sql.SQL(query).format(sql.Identifier(name)), (name,))
+
+
+def _counted(db: psycopg.Connection[Any]) -> tuple[int, int]:
+    """How often the home's own facts changed, and the highest version of a namespace."""
+    query = "SELECT (SELECT value FROM meta WHERE key=%s), (SELECT max(version) FROM namespaces)"
+    changes, version = db.execute(query, (CHANGES,)).fetchone() or (None, None)
+    return int(changes or 0), int(version or 0)
 
 
 def _chunks(archive: zipfile.ZipFile, name: str, source: Path) -> Iterator[bytes]:

@@ -5,6 +5,10 @@ namespace, the schema, how long it waits for a lock. All of it is local to the t
 between, never hands one caller's namespace to the next. A write takes its namespace's lock first and holds it to the end:
 writes of one namespace follow each other, which is what keeps its ledger without gaps, and those of others do not wait.
 
+Each write counts its namespace's `version` up, and a read learns it as it begins, in the same message. So what was read of
+a namespace at one version is true as long as the version is, and need not be asked again; and whoever knows the version of
+what he wrote can tell whether another server has caught up with it.
+
 A connection that breaks before anything was asked of it is replaced in silence. One that breaks within a write means that
 nothing was stored. One that breaks at COMMIT leaves a doubt, and the server is asked which it was.
 """
@@ -14,6 +18,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -22,6 +27,7 @@ from typing import Any
 import psycopg
 from psycopg import adapt, pq, sql
 from psycopg.adapt import AdaptersMap, Buffer
+from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
 from psycopg.types.string import StrDumper
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
@@ -41,6 +47,12 @@ WAITING = 1_000
 """Callers that may wait for a connection; more are refused at once."""
 Rows = list[tuple[Any, ...]]
 Params = Sequence[Any]
+Kept = dict[tuple[Any, ...], Rows]
+"""Answers by query and parameters."""
+KEPT_SPACES, KEPT_ROWS = 4_096, 2_000
+"""Namespaces of which answers are kept, and rows that such an answer has at most."""
+CHANGES = "changes"
+"""Under this name the home's own facts count how often one changed."""
 
 
 class _Text(StrDumper):
@@ -73,6 +85,9 @@ def _halves(oid: int) -> type[adapt.Dumper]:
 def _adapters() -> AdaptersMap:
     known = AdaptersMap(psycopg.adapters)
     known.register_dumper(str, _Text)
+    # Else a number's size would choose its type, and a statement be prepared once for each mixture of types.
+    known.register_dumper(int, Int8Dumper)
+    known.register_dumper(int, Int8BinaryDumper)
     return known
 
 
@@ -137,6 +152,8 @@ class Open:
     space: int = 0
     """Whose rows it sees."""
     writing: bool = False
+    kept: dict[int, Kept] = field(default_factory=dict)
+    """By namespace that it has looked at, and 0 for the home: what is known of it as it sees it."""
     process: int = field(default_factory=os.getpid)
     """Of a process that was forked off within it, the transaction is its parent's."""
 
@@ -154,6 +171,8 @@ class Database:
         self._local = threading.local()
         self._guard = threading.Lock()
         self._pool: tuple[int, ConnectionPool] | None = None
+        self._kept: OrderedDict[int, tuple[int, Kept]] = OrderedDict()
+        """By namespace, the one used last at the end: its version, and what is known as of it."""
 
     # connections
 
@@ -226,7 +245,7 @@ class Database:
         pool.putconn(connection)
 
     def preamble(self, space: int) -> str:
-        """What a transaction says of itself: nothing of it outlives it."""
+        """What a transaction says of itself, without the end of the statement: nothing of it outlives it."""
         role = f"set_config('role', '{self.role}', true), " if self.role else ""
         return (
             f"SELECT {role}set_config('search_path', '{SCHEMA}, public', true),"
@@ -260,33 +279,65 @@ class Database:
                 self._end(now)
 
     def _end(self, now: Open) -> None:
-        connection, now.connection, now.space = now.connection, None, 0
+        connection, now.connection, now.space, now.kept = now.connection, None, 0, {}
         if connection is not None and now.process == os.getpid():
             with suppress(psycopg.Error):
                 connection.execute("COMMIT", prepare=False)
             self._give_back(self.pool(), connection)
 
-    def rows(self, space: int, query: str, params: Params = ()) -> Rows:
-        """All rows of one query, seen from a namespace; 0 for what belongs to none."""
+    def rows(self, space: int, query: str, params: Params = (), *, keep: bool = False) -> Rows:
+        """All rows of one query, seen from a namespace; 0 for what belongs to none.
+
+        `keep`: once they were read they are given again, as long as nothing is written there. Leave them as they are.
+        """
         now = self._open
         with translated(self.name) if now.writing else _reading(self.name):
             if now.connection is None and now.depth == 0:
                 with self.snapshot():
-                    return self._ask(now, space, query, params)
-            return self._ask(now, space, query, params)
+                    return self._ask(now, space, query, params, keep)
+            return self._ask(now, space, query, params, keep)
 
-    def _ask(self, now: Open, space: int, query: str, params: Params) -> Rows:
+    def _ask(self, now: Open, space: int, query: str, params: Params, keep: bool) -> Rows:
         if now.connection is None:
-            begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self.preamble(space)}"
-            now.connection, _ = self._begin(begin)
-        elif now.space != space:
-            now.connection.execute("SELECT set_config('mnemic.ns', %s, true)", (str(space),))
-        now.space = space
-        return now.connection.execute(query, params, binary=True).fetchall()
+            begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self.preamble(space)}, {_stand(space)}"
+            now.connection, cursor = self._begin(begin)
+            self._see(now, space, _last(cursor))
+        elif space and now.space != space:  # what belongs to none can be seen from everywhere
+            query_ = f"SELECT set_config('mnemic.ns', '{space:d}', true), {_stand(space)}"
+            self._see(now, space, now.connection.execute(query_, prepare=False).fetchone())
+        kept = now.kept.get(space) if keep and not now.writing else None
+        key = (query, *params)
+        if kept is not None and key in kept:
+            return kept[key]
+        found = now.connection.execute(query, params, binary=True).fetchall()
+        if kept is not None and len(found) <= KEPT_ROWS:
+            kept[key] = found
+        return found
 
-    def row(self, space: int, query: str, params: Params = ()) -> tuple[Any, ...] | None:
+    def _see(self, now: Open, space: int, row: tuple[Any, ...] | None) -> None:
+        """A transaction has turned to a namespace: what is known of it as of the version that it sees."""
+        assert row is not None
+        *_, changes, version = row
+        now.space = space
+        now.kept[0] = self._known(0, int(changes or 0))
+        if space:
+            now.kept[space] = self._known(space, int(version or 0))
+
+    def _known(self, space: int, version: int) -> Kept:
+        with self._guard:
+            known = self._kept.get(space)
+            if known is None or known[0] < version:
+                known = self._kept[space] = (version, {})
+            elif known[0] > version:  # a transaction that began before the last write
+                return {}
+            self._kept.move_to_end(space)
+            if len(self._kept) > KEPT_SPACES:
+                self._kept.popitem(last=False)
+            return known[1]
+
+    def row(self, space: int, query: str, params: Params = (), *, keep: bool = False) -> tuple[Any, ...] | None:
         """The first row of one query."""
-        found = self.rows(space, query, params)
+        found = self.rows(space, query, params, keep=keep)
         return found[0] if found else None
 
     # writing
@@ -316,8 +367,8 @@ class Database:
     def _begin_write(self, namespace: str) -> Write:
         name = sql.quote(namespace.replace("\0", "\ufffd"))
         lock = (
-            "SELECT id, pg_current_xact_id()::text, set_config('mnemic.ns', id::text, true), pg_backend_pid()"
-            f" FROM namespaces WHERE name={name} FOR NO KEY UPDATE"
+            f"UPDATE namespaces SET version=version+1 WHERE name={name}"
+            " RETURNING id, pg_current_xact_id()::text, set_config('mnemic.ns', id::text, true), pg_backend_pid()"
         )
         make = f"INSERT INTO namespaces(name) VALUES({name}) ON CONFLICT DO NOTHING"
         begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; {self.preamble(0)}; "
@@ -416,6 +467,14 @@ class Write:
             self._own()
             with self.connection.cursor() as cursor:
                 cursor.executemany(query, rows)
+
+
+def _stand(space: int) -> str:
+    """How often the home's own facts changed, and the version of a namespace: the end of a statement that asks for them."""
+    return (
+        f"(SELECT value FROM {SCHEMA}.meta WHERE key='{CHANGES}'),"
+        f" (SELECT version FROM {SCHEMA}.namespaces WHERE id={space:d})"
+    )
 
 
 def _last(cursor: psycopg.Cursor[Any]) -> tuple[Any, ...] | None:

@@ -146,4 +146,4 @@ class Documents(Shelves):
         """Every path that was forgotten, with the moment; what lies below one is hidden too."""
         space = self.space(ns)
         query = "SELECT path, forgotten_at FROM visibility WHERE ns=%s AND forgotten_at IS NOT NULL ORDER BY path"
-        return dict(self._rows(space, query, (space,)))
+        return dict(self._kept(space, query, (space,)))

@@ -61,7 +61,7 @@ class Events(Shelves):
     def head(self, ns: str) -> Head | None:
         """The end of a namespace's chain; `None` if nothing happened in it."""
         space = self.space(ns)
-        return head(self._ask(space), space)
+        return head(lambda query, params: self._kept(space, query, params), space)
 
     def event(self, ns: str, seq: int) -> Event | None:
         space = self.space(ns)

@@ -178,7 +178,7 @@ SMALL = {
 }
 """The other tables that bear a namespace."""
 
-UNGUARDED = ("meta", "namespaces", "embedders", "leases")
+UNGUARDED = ("meta", "namespaces", "embedders", "leases", "shards")
 """Tables of the home: the only ones whose rows belong to no namespace, and are not guarded."""
 
 INDEXES = (
@@ -262,7 +262,22 @@ def _second(db: Cursor, partitions: int) -> None:
     db.execute("DROP INDEX vectors_stamp; CREATE INDEX vectors_stamp ON vectors(ns, shelf, embedder, stamp)")
 
 
-STEPS: list[Step] = [_first, _second]
+def _third(db: Cursor, partitions: int) -> None:
+    """What a namespace counts, and where it is: the servers that a home has beside this one.
+
+    version: how many writes there were. shard: in the home's first database, on which server its rows are; empty: on this
+    one. moved: on a server that its rows have left, or are only coming to, where they are; epoch: how often they moved.
+    """
+    db.execute(
+        "ALTER TABLE namespaces ADD COLUMN version bigint NOT NULL DEFAULT 0, ADD COLUMN shard text COLLATE \"C\" NOT NULL"
+        " DEFAULT '', ADD COLUMN moved text COLLATE \"C\", ADD COLUMN epoch bigint NOT NULL DEFAULT 0;"
+        # A row is written at every write: with room beside it no index is touched.
+        " ALTER TABLE namespaces SET (fillfactor = 40);"
+        " CREATE TABLE shards(name text COLLATE \"C\" PRIMARY KEY, url text NOT NULL)"
+    )
+
+
+STEPS: list[Step] = [_first, _second, _third]
 VERSION = len(STEPS)
 
 
@@ -348,9 +363,11 @@ def role_for(db: Cursor) -> str | None:
 
 def grant(db: Cursor) -> None:
     """Let that role use the tables, and nothing else."""
-    if _row(db, "SELECT has_table_privilege(%s, %s, 'INSERT')", (ROLE, f"{SCHEMA}.{next(reversed(GROWING))}"))[0]:
+    tables = [f"{SCHEMA}.{name}" for name in (*UNGUARDED, *SMALL, *GROWING)]
+    query = "SELECT bool_and(has_table_privilege(%s, t, 'INSERT')) FROM unnest(%s::text[]) AS t"
+    if _row(db, query, (ROLE, tables))[0]:
         return
-    names = ", ".join(f"{SCHEMA}.{name}" for name in (*UNGUARDED, *SMALL, *GROWING))
+    names = ", ".join(tables)
     db.execute(f"GRANT USAGE ON SCHEMA {SCHEMA} TO {ROLE}")
     db.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {names} TO {ROLE}")
     db.execute(f"GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA {SCHEMA} TO {ROLE}")

@@ -43,7 +43,8 @@ _JOINED = (
     " LEFT JOIN visibility v ON v.ns=d.ns AND v.path=d.path"
     " LEFT JOIN usage u ON u.ns=d.ns AND u.document=d.id"
 )
-_PAST_DAY = "(path>='/daily/' AND path<'/daily0' AND kind='daily' AND created_at<%s)"
+_DAY = "path>='/daily/' AND path<'/daily0' AND kind='daily'"
+_PAST_DAY = f"({_DAY} AND created_at<%s)"
 """A daily note is as old as its day, whenever it was read."""
 _ABOVE = "\U0010ffff"
 READ = 2_000
@@ -98,7 +99,7 @@ def drop_words(write: Write, shelf: str, numbers: Sequence[int]) -> None:
     ns, skip = write.space, len(lead(write.space, shelf)) + 1
     lost = write.rows(
         "WITH gone AS (DELETE FROM fulltext WHERE ns=%s AND node=ANY(%s) RETURNING words),"
-        " lost AS (SELECT substr(w, %s) AS term, count(*) AS n FROM gone, unnest(tsvector_to_array(words)) AS w GROUP BY 1)"
+        " lost AS (SELECT substr(w, %s::int) AS term, count(*) AS n FROM gone, unnest(tsvector_to_array(words)) AS w GROUP BY 1)"
         " UPDATE vocabulary v SET nodes=v.nodes-lost.n FROM lost WHERE v.ns=%s AND v.shelf=%s AND v.term=lost.term"
         " RETURNING v.term, v.nodes",
         (ns, list(numbers), skip, ns, shelf),
@@ -301,8 +302,13 @@ class Nodes(Documents):
     def has_unused(self, ns: str, since: int) -> bool:
         """Whether any document was recorded before a moment in ms; of a daily note its day counts."""
         space = self.space(ns)
-        query = f"SELECT 1 FROM documents WHERE ns=%s AND (recorded_at<%s OR {_PAST_DAY}) LIMIT 1"
-        return self._row(space, query, (space, since, since)) is not None
+        # Which is the oldest stays true until something is written, whatever moment is asked for.
+        query = (
+            "SELECT least((SELECT min(recorded_at) FROM documents WHERE ns=%s),"
+            f" (SELECT min(created_at) FROM documents WHERE ns=%s AND {_DAY}))"
+        )
+        oldest = self._kept(space, query, (space, space))[0][0]
+        return oldest is not None and oldest < since
 
     def nodes_used(self, ns: str, since: int, *, core: bool, limit: int, shelf: str = "hot") -> list[int]:
         """Nodes of the documents that were recorded or used since a moment in ms, or that a person keeps in core."""
@@ -359,13 +365,10 @@ class Nodes(Documents):
         On one shelf, or on all.
         """
         space = self.space(ns)
-        sums = "coalesce(sum(nodes), 0)::bigint, coalesce(sum(terms), 0)::bigint, coalesce(sum(removed), 0)::bigint"
-        query, values = f"SELECT {sums} FROM lexicon WHERE ns=%s", list[object]([space])
-        if shelf is not None:
-            query += " AND shelf=%s"
-            values.append(checked_shelf(shelf))
-        row = self._row(space, query, values)
-        return (int(row[0]), int(row[1]), int(row[2])) if row else (0, 0, 0)
+        rows = self._kept(space, "SELECT shelf, nodes, terms, removed FROM lexicon WHERE ns=%s", (space,))
+        here = [row[1:] for row in rows if shelf is None or row[0] == checked_shelf(shelf)]
+        nodes, size, removed = map(sum, zip((0, 0, 0), *here, strict=True))
+        return nodes, size, removed
 
     def edges(self, ns: str, ids: Sequence[int], kind: str) -> list[tuple[int, int, float]]:
         """Edges of a kind that leave the given nodes: (source, target, weight)."""

@@ -17,7 +17,7 @@ from mnemic.store.archive import More
 from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
 from mnemic.store.facts import Facts
 from mnemic.store.postgres import backups, checks, events, migrations, nodes, truth, vault, vectors
-from mnemic.store.postgres.connection import LIMIT, SCHEMA, Database, Write, first_line
+from mnemic.store.postgres.connection import CHANGES, LIMIT, SCHEMA, Database, Write, first_line
 from mnemic.store.postgres.events import Events
 from mnemic.store.postgres.nodes import Nodes
 from mnemic.store.postgres.shelves import checked_shelf
@@ -31,6 +31,9 @@ ERASED = ("texts", "nodes", "fulltext", "vocabulary", "vectors", "codes", "paylo
 """Tables whose dead rows an erasure lets go of at once."""
 DERIVED = ("nodes", "vectors")
 """Identifiers of what is derived."""
+_COUNTED = (
+    f"INSERT INTO meta AS m VALUES('{CHANGES}', '1') ON CONFLICT (key) DO UPDATE SET value=(m.value::bigint+1)::text"
+)
 
 
 class PostgresTransaction:
@@ -237,16 +240,18 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
 
     def meta(self, key: str) -> str | None:
         """A fact about the home that is no memory."""
-        found = self._row(0, "SELECT value FROM meta WHERE key=%s", (key,))
-        return None if found is None else str(found[0])
+        found = self._kept(0, "SELECT value FROM meta WHERE key=%s", (key,))
+        return str(found[0][0]) if found else None
 
     def set_meta(self, key: str, value: str) -> None:
         with self.base.aside() as db:
             db.execute("INSERT INTO meta VALUES(%s,%s) ON CONFLICT (key) DO UPDATE SET value=excluded.value", (key, value))
+            db.execute(_COUNTED)
 
     def add_meta(self, key: str, value: str) -> None:
         with self.base.aside() as db:
             db.execute("INSERT INTO meta VALUES(%s,%s) ON CONFLICT DO NOTHING", (key, value))
+            db.execute(_COUNTED)
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[PostgresTransaction]:

@@ -149,15 +149,14 @@ class Vectors(Shelves):
         inner = "SELECT 1 FROM vectors WHERE ns=%s AND shelf=%s AND stamp>%s AND stamp<=%s AND embedder=%s LIMIT %s"
         last = _LAST if until is None else until
         values = (space, checked_shelf(shelf), stamp, last, embedder, limit)
-        found = self._row(space, f"SELECT count(*) FROM ({inner}) AS part", values)
-        return int(found[0]) if found else 0
+        return int(self._kept(space, f"SELECT count(*) FROM ({inner}) AS part", values)[0][0])
 
     def vectors_last(self, ns: str, embedder: int, shelf: str = "hot") -> int:
         """The stamp of the vector that came last; 0 without one."""
         space = self.space(ns)
         query = "SELECT stamp FROM vectors WHERE ns=%s AND shelf=%s AND embedder=%s ORDER BY stamp DESC LIMIT 1"
-        found = self._row(space, query, (space, checked_shelf(shelf), embedder))
-        return int(found[0]) if found else 0
+        found = self._kept(space, query, (space, checked_shelf(shelf), embedder))
+        return int(found[0][0]) if found else 0
 
     def vectors_before(self, ns: str, embedder: int, node: int, limit: int, shelf: str = "hot") -> list[tuple[int, bytes]]:
         """Of the vectors that came last, at most `limit`, those of nodes before a node, newest first."""
@@ -172,8 +171,7 @@ class Vectors(Shelves):
     def vector_count(self, ns: str, embedder: int) -> int:
         """How many vectors of an embedder the namespace has, on all shelves."""
         space = self.space(ns)
-        found = self._row(space, "SELECT count(*) FROM vectors WHERE ns=%s AND embedder=%s", (space, embedder))
-        return int(found[0]) if found else 0
+        return int(self._kept(space, "SELECT count(*) FROM vectors WHERE ns=%s AND embedder=%s", (space, embedder))[0][0])
 
     def codes(self, ns: str, embedder: int, after: int = 0, limit: int = -1, shelf: str = "hot") -> list[CodeBlock]:
         """The code blocks that begin after a stamp, in the order their vectors came."""
@@ -189,15 +187,15 @@ class Vectors(Shelves):
         """The stamp up to which vectors have codes; 0 without any."""
         space = self.space(ns)
         query = "SELECT last FROM codes WHERE ns=%s AND embedder=%s AND shelf=%s ORDER BY first DESC LIMIT 1"
-        found = self._row(space, query, (space, embedder, checked_shelf(shelf)))
-        return int(found[0]) if found else 0
+        found = self._kept(space, query, (space, embedder, checked_shelf(shelf)))
+        return int(found[0][0]) if found else 0
 
     def coder(self, ns: str, embedder: int, shelf: str = "hot") -> tuple[int, bytes] | None:
         """How many vectors the coder was made from, and the coder itself."""
         space = self.space(ns)
         query = "SELECT count, coder FROM coders WHERE ns=%s AND embedder=%s AND shelf=%s"
-        found = self._row(space, query, (space, embedder, checked_shelf(shelf)))
-        return None if found is None else (int(found[0]), bytes(found[1]))
+        found = self._kept(space, query, (space, embedder, checked_shelf(shelf)))
+        return (int(found[0][0]), bytes(found[0][1])) if found else None
 
     def queue(self, ns: str | None, *, due: int | None = None, limit: int = 100) -> list[tuple[str, QueueRow]]:
         """Documents that wait for vectors, with their namespace, oldest first; `due`: only those that are due then."""
@@ -226,5 +224,4 @@ class Vectors(Shelves):
     def waiting(self, ns: str) -> int:
         """How many documents wait for vectors."""
         space = self.space(ns)
-        found = self._row(space, "SELECT count(*) FROM queue WHERE ns=%s", (space,))
-        return int(found[0]) if found else 0
+        return int(self._kept(space, "SELECT count(*) FROM queue WHERE ns=%s", (space,))[0][0])
