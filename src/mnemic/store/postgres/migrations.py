@@ -273,7 +273,7 @@ def _third(db: Cursor, partitions: int) -> None:
         " DEFAULT '', ADD COLUMN moved text COLLATE \"C\", ADD COLUMN epoch bigint NOT NULL DEFAULT 0;"
         # A row is written at every write: with room beside it no index is touched.
         " ALTER TABLE namespaces SET (fillfactor = 40);"
-        " CREATE TABLE shards(name text COLLATE \"C\" PRIMARY KEY, url text NOT NULL)"
+        " CREATE TABLE shards(name text COLLATE \"C\" PRIMARY KEY, url text NOT NULL, replicas text NOT NULL DEFAULT '')"
     )
 
 
