@@ -10,16 +10,18 @@ import json
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
 import psycopg
 from psycopg import sql
 
-from mnemic.errors import BadInput, Damaged
+from mnemic.errors import BadInput, Conflict, Damaged
 from mnemic.store.archive import More, archived
 from mnemic.store.postgres import migrations
 from mnemic.store.postgres.connection import CHANGES, SCHEMA, Database, translated
+from mnemic.store.postgres.servers import Servers
 
 FORMAT = "mnemic-postgres"
 MANIFEST = "mnemic-postgres.json"
@@ -30,36 +32,55 @@ IDENTITIES = ("namespaces", "embedders")
 CHUNK = 1 << 20
 
 
-def write(base: Database, target: Path, more: Callable[[zipfile.ZipFile], None] | None = None) -> None:
-    """Copy all rows into one zip file, and what `more` adds; an earlier file of that name is replaced at the end."""
+def write(servers: Servers, target: Path, more: Callable[[zipfile.ZipFile], None] | None = None) -> None:
+    """Copy all rows into one zip file, and what `more` adds; an earlier file of that name is replaced at the end.
+
+    Of a home with several servers each is copied as of one moment of its own, and what comes back stands on one.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     with archived(target, target.with_name(f".{target.name}.part")) as archive:
-        with translated(base.name), base.connect() as db:
-            _pack(base, db, archive)
+        with translated(servers.home.name), ExitStack() as stack:
+            _pack([_viewed(base, stack) for base in servers.all()], archive)
         if more is not None:
             more(archive)
 
 
-def _pack(base: Database, db: psycopg.Connection[Any], archive: zipfile.ZipFile) -> None:
+def _viewed(base: Database, stack: ExitStack) -> psycopg.Connection[Any]:
+    base.ready()
+    db = stack.enter_context(base.connect())
     db.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {base.preamble(0)}")
-    spaces = [number for (number,) in db.execute("SELECT id FROM namespaces ORDER BY id").fetchall()]
-    columns = {name: _columns(db, name) for name in (*SHARED, *TABLES)}
+    db.execute("SELECT 1 FROM namespaces LIMIT 1")  # the moment is that of the first statement
+    return db
+
+
+def _pack(servers: Sequence[psycopg.Connection[Any]], archive: zipfile.ZipFile) -> None:
+    first = servers[0]
+    spaces, left = dict[int, psycopg.Connection[Any]](), set[int]()
+    for db in servers:
+        for number, here in db.execute("SELECT id, moved IS NULL FROM namespaces ORDER BY id").fetchall():
+            if here:
+                spaces.setdefault(number, db)
+            elif db is not first:
+                left.add(number)
+    if left - set(spaces):  # it left one server after that was looked at, and reached another before
+        raise Conflict("a namespace moved to another server while the backup began: start it again")
+    columns = {name: _columns(first, name) for name in (*SHARED, *TABLES)}
     rows: dict[str, int] = {}
     for name in (*SHARED, *TABLES):
         with archive.open(f"{name}.copy", "w", force_zip64=True) as out:
             if name in SHARED:
-                rows[name] = _copy_out(db, name, columns[name], out)
+                rows[name] = _copy_out(first, name, columns[name], out)
             else:
                 rows[name] = 0
-                for number in spaces:
+                for number, db in sorted(spaces.items(), key=lambda pair: pair[0]):
                     db.execute("SELECT set_config('mnemic.ns', %s, true)", (str(number),))
                     rows[name] += _copy_out(db, name, columns[name], out)
-    found = db.execute("SELECT sequencename, last_value FROM pg_sequences WHERE schemaname=%s", (SCHEMA,)).fetchall()
-    manifest = {
-        "format": FORMAT, "schema": migrations.version(db), "rows": rows, "columns": columns,
-        "sequences": {name: value for name, value in found if value is not None},
-    }  # fmt: skip
-    db.execute("COMMIT")
+    last: dict[str, int] = {}
+    for db in servers:
+        query = "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname=%s AND last_value IS NOT NULL"
+        for name, value in db.execute(query, (SCHEMA,)).fetchall():
+            last[name] = max(value, last.get(name, 0))
+    manifest = {"format": FORMAT, "schema": migrations.version(first), "rows": rows, "columns": columns, "sequences": last}
     archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
 
 
@@ -132,7 +153,7 @@ def _replace(db: psycopg.Connection[Any], archive: zipfile.ZipFile, manifest: di
     for name, value in manifest["sequences"].items():
         db.execute("SELECT setval(%s::regclass, %s)", (name, value))
     # What other processes know as of a version must not pass for what was restored.
-    db.execute("UPDATE namespaces SET version=version+%s", (version + 1,))
+    db.execute("UPDATE namespaces SET version=version+%s, moved=NULL", (version + 1,))
     count = "INSERT INTO meta VALUES(%s,%s) ON CONFLICT (key) DO UPDATE SET value=excluded.value"
     db.execute(count, (CHANGES, str(changes + 1)))
     for name in IDENTITIES:

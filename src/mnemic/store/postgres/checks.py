@@ -20,14 +20,15 @@ def examine(store: PostgresStore) -> list[str]:
         "SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid=i.indexrelid"
         " WHERE c.relnamespace=%s::regnamespace AND NOT (i.indisvalid AND i.indisready) ORDER BY 1"
     )
+    servers = store.servers.all()
     found += [f"the index {name} is not whole: let its owner run REINDEX INDEX {name}"
-              for (name,) in store.base.rows(0, query, (SCHEMA,))]  # fmt: skip
+              for base in servers for (name,) in base.rows(0, query, (SCHEMA,))]  # fmt: skip
     query = (
         "SELECT c.relname FROM pg_class c WHERE c.relnamespace=%s::regnamespace AND c.relkind IN ('r', 'p')"
         " AND c.relname<>ALL(%s) AND NOT (c.relrowsecurity AND c.relforcerowsecurity) ORDER BY 1"
     )
     found += [f"the rows of {name} are not guarded: let its owner run ALTER TABLE {name} FORCE ROW LEVEL SECURITY"
-              for (name,) in store.base.rows(0, query, (SCHEMA, list(UNGUARDED)))]  # fmt: skip
+              for base in servers for (name,) in base.rows(0, query, (SCHEMA, list(UNGUARDED)))]  # fmt: skip
     with store.reading():
         for name in store.namespaces():
             found += _words(store, name)
@@ -42,7 +43,7 @@ def _words(store: PostgresStore, ns: str) -> list[str]:
         " (SELECT coalesce(sum(nodes), 0) FROM vocabulary WHERE ns=%s), (SELECT count(*) FROM nodes WHERE ns=%s AND size>0),"
         " (SELECT coalesce(sum(size), 0) FROM nodes WHERE ns=%s)"
     )
-    row = store.base.row(space, query, (space,) * 5)
+    row = store._row(space, query, (space,) * 5)
     assert row is not None
     rows, lexemes, counted, nodes, size = map(int, row)
     indexed, terms, _ = store.lexicon(ns)

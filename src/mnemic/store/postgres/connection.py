@@ -19,7 +19,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,6 +49,8 @@ Rows = list[tuple[Any, ...]]
 Params = Sequence[Any]
 Kept = dict[tuple[Any, ...], Rows]
 """Answers by query and parameters."""
+HOME = "home"
+"""What a home's first server is called among its others."""
 KEPT_SPACES, KEPT_ROWS = 4_096, 2_000
 """Namespaces of which answers are kept, and rows that such an answer has at most."""
 CHANGES = "changes"
@@ -138,6 +140,14 @@ def first_line(error: BaseException) -> str:
     return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
+class Moved(Exception):
+    """The rows of a namespace are not on this server: nothing was read or written."""
+
+    def __init__(self, space: int, to: str, epoch: int) -> None:
+        super().__init__(f"the rows of namespace {space} are on {to!r}")
+        self.space, self.to, self.epoch = space, to, epoch
+
+
 def lost(connection: psycopg.Connection[Any]) -> bool:
     """Whether a connection is of no more use."""
     return connection.closed or connection.info.transaction_status == pq.TransactionStatus.UNKNOWN
@@ -161,15 +171,18 @@ class Open:
 class Database:
     """The server, through a pool; and the transaction of each thread that is in one."""
 
-    def __init__(self, url: str, *, limit: int = LIMIT) -> None:
-        self.url, self.limit = url, limit
+    def __init__(
+        self, url: str, *, limit: int = LIMIT, shard: str = HOME, prepare: Callable[[Database], None] | None = None
+    ) -> None:
+        """`prepare` is called before it is first used, and again should that fail."""
+        self.url, self.limit, self.shard, self._prepare = url, limit, shard, prepare
         self.name = shown_url(url).partition("?")[0]
         self.role: str | None = None
         """Taken on in every transaction, where whoever connects stands above row-level security."""
         self.halves = 0
         """The number of the type `halfvec` in this database."""
         self._local = threading.local()
-        self._guard = threading.Lock()
+        self._guard, self._preparing = threading.Lock(), threading.RLock()
         self._pool: tuple[int, ConnectionPool] | None = None
         self._kept: OrderedDict[int, tuple[int, Kept]] = OrderedDict()
         """By namespace, the one used last at the end: its version, and what is known as of it."""
@@ -193,6 +206,14 @@ class Database:
         )  # fmt: skip
         pool.open(wait=False)
         return pool
+
+    def ready(self) -> None:
+        """Prepare it, unless that was done. Raises StoreError."""
+        if self._prepare is not None:
+            with self._preparing:
+                if self._prepare is not None:
+                    self._prepare(self)
+                    self._prepare = None
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
         if self.halves:
@@ -220,6 +241,7 @@ class Database:
 
         `first` is what it begins with, in one message.
         """
+        self.ready()
         until = time.monotonic() + PATIENCE
         pool = self.pool()
         while True:
@@ -317,7 +339,9 @@ class Database:
     def _see(self, now: Open, space: int, row: tuple[Any, ...] | None) -> None:
         """A transaction has turned to a namespace: what is known of it as of the version that it sees."""
         assert row is not None
-        *_, changes, version = row
+        *_, changes, version, moved, epoch = row
+        if moved is not None:
+            raise Moved(space, moved, epoch)
         now.space = space
         now.kept[0] = self._known(0, int(changes or 0))
         if space:
@@ -343,13 +367,16 @@ class Database:
     # writing
 
     @contextmanager
-    def transaction(self, namespace: str) -> Iterator[Write]:
-        """All that happens inside is committed together, or not at all, under the namespace's lock. Does not nest."""
+    def transaction(self, namespace: str, number: int = 0) -> Iterator[Write]:
+        """All that happens inside is committed together, or not at all, under the namespace's lock. Does not nest.
+
+        A namespace that is not there yet comes into being, with the `number` that it has elsewhere. Raises Moved.
+        """
         now = self._open
         if now.connection is not None or now.depth:
             raise StoreError("a write cannot begin within a read or a write of the same thread")
         with translated(self.name):
-            write = self._begin_write(namespace)
+            write = self._begin_write(namespace, number)
             now.connection, now.space, now.writing, now.depth = write.connection, write.space, True, 1
             try:
                 yield write
@@ -364,23 +391,29 @@ class Database:
         if connection is not None:
             self._give_back(self.pool(), connection)
 
-    def _begin_write(self, namespace: str) -> Write:
+    def _begin_write(self, namespace: str, number: int) -> Write:
         name = sql.quote(namespace.replace("\0", "\ufffd"))
         lock = (
             f"UPDATE namespaces SET version=version+1 WHERE name={name}"
-            " RETURNING id, pg_current_xact_id()::text, set_config('mnemic.ns', id::text, true), pg_backend_pid()"
+            " RETURNING id, pg_current_xact_id()::text, set_config('mnemic.ns', id::text, true), pg_backend_pid(), moved, epoch"
         )
         make = f"INSERT INTO namespaces(name) VALUES({name}) ON CONFLICT DO NOTHING"
+        if number:
+            make = (
+                f"INSERT INTO namespaces(id, name) OVERRIDING SYSTEM VALUE VALUES({number:d}, {name}) ON CONFLICT DO NOTHING"
+            )
         begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; {self.preamble(0)}; "
         connection, cursor = self._begin(begin + lock)
         try:
             found = _last(cursor)
             if found is None:
                 found = _last(connection.execute(f"{make}; {lock}"))
+            assert found is not None
+            if found[4] is not None:
+                raise Moved(found[0], found[4], found[5])
         except BaseException:
             self._give_back(self.pool(), connection)
             raise
-        assert found is not None
         return Write(self, connection, int(found[0]), str(found[1]), int(found[3]))
 
     def _commit(self, write: Write) -> None:
@@ -470,10 +503,10 @@ class Write:
 
 
 def _stand(space: int) -> str:
-    """How often the home's own facts changed, and the version of a namespace: the end of a statement that asks for them."""
+    """How often the home's own facts changed, the version of a namespace and where it is: the end of a statement that asks."""
     return (
-        f"(SELECT value FROM {SCHEMA}.meta WHERE key='{CHANGES}'),"
-        f" (SELECT version FROM {SCHEMA}.namespaces WHERE id={space:d})"
+        f"(SELECT value FROM {SCHEMA}.meta WHERE key='{CHANGES}'), n.version, n.moved, n.epoch"
+        f" FROM (SELECT 1) AS one LEFT JOIN {SCHEMA}.namespaces n ON n.id={space:d}"
     )
 
 

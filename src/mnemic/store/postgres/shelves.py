@@ -13,7 +13,8 @@ from mnemic.errors import BadInput
 from mnemic.models.document import SHELVES
 from mnemic.models.event import Row
 from mnemic.store.postgres import truth
-from mnemic.store.postgres.connection import Database, Params, Rows
+from mnemic.store.postgres.connection import Params, Rows
+from mnemic.store.postgres.servers import Servers
 from mnemic.store.schema import TRUTH
 
 PAGE = 2_000
@@ -35,45 +36,42 @@ def capped(limit: int) -> int | None:
 class Shelves:
     """Reads of a namespace's rows."""
 
-    def __init__(self, base: Database) -> None:
-        self.base = base
+    def __init__(self, servers: Servers) -> None:
+        self.servers, self.base = servers, servers.home
         self._spaces: dict[str, int] = {}
 
     def space(self, namespace: str) -> int:
         """The number of a namespace; 0, which no row bears, if nothing was ever written in it."""
         known = self._spaces.get(namespace)
         if known is None:
-            found = self.base.row(0, "SELECT id FROM namespaces WHERE name=%s", (namespace,))
-            if found is None:
-                return 0
-            known = int(found[0])
+            known = self.servers.number(namespace)
             # One that an open write made may yet be taken back.
-            if not self.base.writing:
+            if known and not self.base.writing:
                 self._spaces[namespace] = known
         return known
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Several reads that see one state, whatever is written meanwhile."""
-        with self.base.snapshot():
+        with self.servers.view():
             yield
 
     def namespaces(self) -> list[str]:
         """Every namespace that something was written in."""
-        return [name for (name,) in self.base.rows(0, "SELECT name FROM namespaces ORDER BY name")]
+        return [name for (name,) in self._rows(0, "SELECT name FROM namespaces ORDER BY name")]
 
     def _rows(self, space: int, query: str, params: Params = ()) -> Rows:
-        return self.base.rows(space, query, params)
+        return self.servers.asked(space, lambda base: base.rows(space, query, params))
 
     def _row(self, space: int, query: str, params: Params = ()) -> tuple[Any, ...] | None:
-        return self.base.row(space, query, params)
+        return self.servers.asked(space, lambda base: base.row(space, query, params))
 
     def _kept(self, space: int, query: str, params: Params = ()) -> Rows:
         """As `_rows`, asked once as long as nothing is written in the namespace; for answers that are small."""
-        return self.base.rows(space, query, params, keep=True)
+        return self.servers.asked(space, lambda base: base.rows(space, query, params, keep=True))
 
     def _ask(self, space: int) -> truth.Ask:
-        return lambda query, params: self.base.rows(space, query, params)
+        return lambda query, params: self._rows(space, query, params)
 
     def row(self, ns: str, table: str, key: tuple[str | int, ...]) -> dict[str, Any] | None:
         """A row of truth."""
@@ -82,7 +80,7 @@ class Shelves:
 
     def rows(self, ns: str, table: str) -> Iterator[Row]:
         """Every row of a truth table in a namespace, in key order."""
-        with self.base.snapshot():
+        with self.servers.view():
             space, after = self.space(ns), None
             while found := truth.page(self._ask(space), space, table, after, PAGE):
                 yield from found

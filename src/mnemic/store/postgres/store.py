@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,16 +11,17 @@ from zipfile import ZipFile
 
 import psycopg
 
-from mnemic.errors import StoreError
+from mnemic.errors import BadInput
 from mnemic.models.document import SHELVES
 from mnemic.models.event import Change, Event, Head, Row
 from mnemic.store.archive import More
 from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
 from mnemic.store.facts import Facts
 from mnemic.store.postgres import backups, checks, events, migrations, nodes, truth, vault, vectors
-from mnemic.store.postgres.connection import CHANGES, LIMIT, SCHEMA, Database, Write, first_line
+from mnemic.store.postgres.connection import LIMIT, SCHEMA, Database, Write, first_line
 from mnemic.store.postgres.events import Events
 from mnemic.store.postgres.nodes import Nodes
+from mnemic.store.postgres.servers import COUNTED, SHARD, Servers
 from mnemic.store.postgres.shelves import checked_shelf
 from mnemic.store.postgres.vault import VaultFiles
 from mnemic.store.postgres.vectors import Vectors
@@ -31,9 +33,6 @@ ERASED = ("texts", "nodes", "fulltext", "vocabulary", "vectors", "codes", "paylo
 """Tables whose dead rows an erasure lets go of at once."""
 DERIVED = ("nodes", "vectors")
 """Identifiers of what is derived."""
-_COUNTED = (
-    f"INSERT INTO meta AS m VALUES('{CHANGES}', '1') ON CONFLICT (key) DO UPDATE SET value=(m.value::bigint+1)::text"
-)
 
 
 class PostgresTransaction:
@@ -224,19 +223,12 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
     """A home's rows in a PostgreSQL database. Safe to use from several threads, processes and machines."""
 
     def __init__(self, url: str, *, limit: int = LIMIT, partitions: int = migrations.PARTITIONS) -> None:
-        super().__init__(Database(url, limit=limit))
-        with self.base.connect() as db:
-            try:
-                migrations.migrate(db, self.base.name, partitions=partitions)
-                self.base.role = migrations.role_for(db)
-                found = db.execute("SELECT 'halfvec'::regtype::oid::bigint, current_setting('server_version')").fetchone()
-                extension = db.execute("SELECT extversion FROM pg_extension WHERE extname='vector'").fetchone()
-            except psycopg.Error as error:
-                raise StoreError(f"{self.base.name} cannot be prepared ({first_line(error)})") from error
-        assert found is not None and extension is not None
-        self.base.halves = int(found[0])
-        self.engine = {"postgresql": str(found[1]), "pgvector": str(extension[0])}
+        super().__init__(Servers(url, limit=limit, partitions=partitions))
+        self.engine = self.servers.engine
+        if belongs := self.meta(SHARD):
+            raise BadInput(f"{self.base.name} is the shard {belongs!r} of another home: open that one")
         self.know()
+        self.servers.store_id = self.store_id
 
     def meta(self, key: str) -> str | None:
         """A fact about the home that is no memory."""
@@ -246,17 +238,17 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
     def set_meta(self, key: str, value: str) -> None:
         with self.base.aside() as db:
             db.execute("INSERT INTO meta VALUES(%s,%s) ON CONFLICT (key) DO UPDATE SET value=excluded.value", (key, value))
-            db.execute(_COUNTED)
+            db.execute(COUNTED)
 
     def add_meta(self, key: str, value: str) -> None:
         with self.base.aside() as db:
             db.execute("INSERT INTO meta VALUES(%s,%s) ON CONFLICT DO NOTHING", (key, value))
-            db.execute(_COUNTED)
+            db.execute(COUNTED)
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[PostgresTransaction]:
         """One atomic write; a namespace comes into being with its first."""
-        with self.base.transaction(namespace) as write:
+        with self.servers.transaction(namespace, self.space(namespace)) as write:
             yield PostgresTransaction(write)
         self._spaces[namespace] = write.space  # only now: a rollback would have taken the number back
 
@@ -265,7 +257,7 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
         space = self.space(ns)
         query = "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname=%s AND last_value IS NOT NULL"
         known = {f"ids_{kind}": kind for kind in SEQUENCES if kind not in DERIVED}
-        found = {known[name]: value for name, value in self._rows(0, query, (SCHEMA,)) if name in known}
+        found = {known[name]: value for name, value in self._rows(space, query, (SCHEMA,)) if name in known}
         found |= dict(self._rows(space, "SELECT name, value FROM counters WHERE ns=%s", (space,)))
         return dict(sorted(found.items()))
 
@@ -313,23 +305,16 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
 
     def _vacuum(self, tables: Sequence[str], how: str) -> dict[str, str | None]:
         found: dict[str, str | None] = {}
-        with self.base.connect() as db:
-            told: list[str] = []
-            db.add_notice_handler(lambda notice: told.append(notice.message_primary or ""))
-            for table in tables:
-                told.clear()
-                try:
-                    db.execute(f"VACUUM {how} {SCHEMA}.{table}")
-                except psycopg.Error as error:
-                    told.append(first_line(error))
-                found[table] = "; ".join(dict.fromkeys(told)) or None
+        for base in self.servers.all():
+            for table, why in _vacuumed(base, tables, how).items():
+                found[table] = found.get(table) or why
         return found
 
     def rebuild_fulltext(self) -> int:
         """Make all full-text rows anew, one namespace after the other, each in one transaction."""
         total = 0
         for name in self.namespaces():
-            with self.base.transaction(name) as write:
+            with self.servers.transaction(name, self.space(name)) as write:
                 total += nodes.rebuild(write)
         self.tokenized()
         return total
@@ -347,22 +332,46 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
             " UNION ALL SELECT relname, pg_total_relation_size(oid) FROM pg_class WHERE relnamespace=%s::regnamespace"
             " AND relkind='r' AND NOT relispartition ORDER BY 1"
         )
-        found: dict[str, int] = {}
-        for name, size in self._rows(0, query, (SCHEMA, SCHEMA)):
-            found[name] = max(found.get(name, 0), int(size))
-        return found
+        total: Counter[str] = Counter()
+        for base in self.servers.all():
+            found: dict[str, int] = {}
+            for name, size in base.rows(0, query, (SCHEMA, SCHEMA)):
+                found[name] = max(found.get(name, 0), int(size))
+            total.update(found)
+        return dict(total)
 
     def backup(self, target: Path, more: Callable[[ZipFile], None] | None = None) -> None:
         """A copy of all rows as of one moment, and of what `more` adds, as one zip file, put into place only when complete."""
-        backups.write(self.base, target, more)
+        backups.write(self.servers, target, more)
 
     def restore(self, source: Path, more: More | None = None) -> None:
-        """Put a backup's rows in place of all that stands here; open the home anew afterwards."""
+        """Put a backup's rows in place of all that stands here; open the home anew afterwards.
+
+        Raises BadInput for a home with shards.
+        """
+        if len(self.servers.all()) > 1:
+            raise BadInput("a home with shards is not replaced: restore into an empty database, and add shards to that")
         backups.restore(self.base, source, more)
 
     def close(self) -> None:
         """Close the connections of this process."""
-        self.base.close()
+        self.servers.close()
+
+
+def _vacuumed(base: Database, tables: Sequence[str], how: str) -> dict[str, str | None]:
+    """Vacuum tables of one server."""
+    found: dict[str, str | None] = {}
+    with base.connect() as db:
+        told: list[str] = []
+        db.add_notice_handler(lambda notice: told.append(notice.message_primary or ""))
+        for table in tables:
+            told.clear()
+            try:
+                db.execute(f"VACUUM {how} {SCHEMA}.{table}")
+            except psycopg.Error as error:
+                told.append(first_line(error))
+            found[table] = "; ".join(dict.fromkeys(told)) or None
+    return found
 
 
 def _own(name: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mnemic.store.base import CodeBlock, EmbedderRow, QueueRow, VectorRow
-from mnemic.store.postgres.connection import Halves, Write
+from mnemic.store.postgres.connection import HOME, Database, Halves, Params, Rows, Write
 from mnemic.store.postgres.shelves import Shelves, capped, checked_shelf
 from mnemic.store.trees import blanked
 
@@ -37,6 +37,15 @@ def unpacked(found: Sequence[bytes]) -> list[bytes]:
     return [together[at : at + step] for at in range(0, len(together), step)]
 
 
+def _waiting(base: Database, query: str, params: Params) -> Rows:
+    """Rows of the queue of all namespaces that a server has."""
+    with base.snapshot():
+        base.rows(0, "SELECT set_config('mnemic.task', 'queue', true)")
+        rows = base.rows(0, query, params)
+        base.rows(0, "SELECT set_config('mnemic.task', '', true)")
+    return rows
+
+
 def put(write: Write, embedder: int, rows: Sequence[VectorRow], stamp: int, shelf: str) -> None:
     """Store vectors of nodes that still exist: an erasure may have come in between."""
     query = (
@@ -44,6 +53,9 @@ def put(write: Write, embedder: int, rows: Sequence[VectorRow], stamp: int, shel
         " FROM nodes WHERE ns=%s AND id=%s AND shelf=%s ON CONFLICT (ns, embedder, node) DO UPDATE SET"
         " shelf=excluded.shelf, stamp=excluded.stamp, digest=excluded.digest, vector=excluded.vector"
     )
+    if write.base.shard != HOME:  # which embedders there are says the first server; others need their numbers to find vectors
+        known = "INSERT INTO embedders(id, identity, dim) OVERRIDING SYSTEM VALUE VALUES(%s,%s,0) ON CONFLICT DO NOTHING"
+        write.run(known, (embedder, str(embedder)))
     write.many(query, [(embedder, stamp + place, row.digest, halves(row.vector), write.space, row.node, shelf)
                        for place, row in enumerate(rows)])  # fmt: skip
 
@@ -202,7 +214,7 @@ class Vectors(Shelves):
         space = 0 if ns is None else self.space(ns)
         query = (
             "SELECT n.name, q.document, q.state, q.attempts, q.due_at, q.error FROM queue q JOIN namespaces n ON n.id=q.ns"
-            " WHERE true"
+            " WHERE n.moved IS NULL"
         )
         values: list[object] = []
         if ns is not None:
@@ -215,10 +227,8 @@ class Vectors(Shelves):
         if ns is not None:
             rows = self._rows(space, query, (*values, limit))
         else:
-            with self.base.snapshot():
-                self._rows(0, "SELECT set_config('mnemic.task', 'queue', true)")
-                rows = self._rows(0, query, (*values, limit))
-                self._rows(0, "SELECT set_config('mnemic.task', '', true)")
+            rows = [row for base in self.servers.all() for row in _waiting(base, query, (*values, limit))]
+            rows = sorted(rows, key=lambda row: row[1])[:limit]
         return [(row[0], QueueRow(*row[1:])) for row in rows]
 
     def waiting(self, ns: str) -> int:

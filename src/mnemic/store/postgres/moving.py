@@ -1,0 +1,271 @@
+"""A namespace goes to another server, while others read and write it.
+
+Its rows are copied as they are: numbers, hashes and vectors stay, so that nothing has to be made anew and every answer is
+the same. First as of one moment, while writes go on; then what came since, again and again, until that is little; then the
+last of it under the namespace's lock, where writers wait. There both sides are compared by all their keys, and one commit
+sets the namespace's `moved` where the rows were: up to it all is as before, from it on every process is sent to the new
+place (servers.py). Cut short anywhere, a move is done or not, and can be begun again.
+
+What came since a moment is told by the server itself: a row's `xmin` is the transaction that wrote it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from mnemic.errors import BadInput, Conflict, Damaged, NotFound
+from mnemic.store.postgres import migrations
+from mnemic.store.postgres.connection import SCHEMA, Database, Write, translated
+from mnemic.store.postgres.servers import Servers
+from mnemic.store.schema import SEQUENCES
+
+LOCK = migrations.LOCK + 1
+"""The advisory lock of moves, with the namespace's number."""
+TABLES = (*migrations.SMALL, *migrations.GROWING)
+FEW, PASSES = 1_000, 8
+"""What came since is copied without the lock while it is more rows than this, and at most so often."""
+Progress = Callable[[str, int, int], None]
+Connection = psycopg.Connection[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A table's columns in their order, and those of its key without the namespace."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+
+    def listed(self, columns: Sequence[str], of: str = "") -> sql.Composed:
+        return sql.SQL(", ").join(sql.Identifier(of, one) if of else sql.Identifier(one) for one in columns)
+
+    @property
+    def table(self) -> sql.Identifier:
+        return sql.Identifier(self.name)
+
+
+class Moving:
+    """One move of one namespace. For a thread that has nothing open."""
+
+    def __init__(self, servers: Servers, namespace: str, to: str, progress: Progress = lambda what, done, whole: None) -> None:
+        """Raises NotFound for a namespace that is not there, BadInput for a server that is not."""
+        self._servers, self._ns, self._to, self._progress = servers, namespace, to, progress
+        self._space = servers.number(namespace)
+        if not self._space:
+            raise NotFound(f"there is no namespace {namespace!r}: see `mnemic shard list`")
+        self._target = servers.named(to)
+        self._rows = 0
+
+    def run(self, check: Callable[[], None] = lambda: None) -> dict[str, Any]:
+        """Move it, and take its rows away where they were: `{"namespace", "from", "to", "rows", "paused_ms", "seconds"}`.
+
+        `check` looks at what arrived before that; where it raises, the old rows stay. Raises Conflict where another process
+        moves it, StoreError.
+        """
+        began = time.perf_counter()
+        with self._alone():
+            source = self._found()
+            paused = 0.0
+            if source is not self._target:
+                self._target.ready()
+                paused = self._copied(source)
+            check()
+            self._cleared()
+        return {
+            "namespace": self._ns, "from": source.shard, "to": self._to, "rows": self._rows,
+            "paused_ms": round(paused * 1000, 1), "seconds": round(time.perf_counter() - began, 2),
+        }  # fmt: skip
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Nobody else moves this namespace."""
+        with translated(self._servers.home.name), self._servers.home.connect() as db:
+            found = db.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", (LOCK, self._space)).fetchone()
+            if not (found and found[0]):
+                raise Conflict(f"namespace {self._ns!r} is being moved by another process: wait for it, see `mnemic shard list`")
+            yield  # the lock ends with the connection
+
+    def _found(self) -> Database:
+        """The server that has the rows."""
+        with self._servers.transaction(self._ns, self._space) as write:  # one that was never written to is there from now on
+            return write.base
+
+    # copying
+
+    def _copied(self, source: Database) -> float:
+        """Copy and hand over; seconds that writers had to wait."""
+        with translated(source.name), source.connect() as out, translated(self._target.name), self._target.connect() as into:
+            shapes = _shapes(out)
+            self._expected(source, into)
+            self._clear(self._target, into)
+            moment = self._first(source, out, into, shapes)
+            for _ in range(PASSES):
+                with _seen(source, out, self._space):
+                    after = _moment(out)
+                    fresh = self._fresh(out, into, shapes, moment)
+                moment = after
+                if fresh <= FEW:
+                    break
+            return self._handed(source, into, shapes, moment)
+
+    def _expected(self, source: Database, into: Connection) -> None:
+        """Let the target know the namespace, and that its rows are elsewhere."""
+        query = (
+            "INSERT INTO namespaces(id, name, moved) OVERRIDING SYSTEM VALUE VALUES(%s,%s,%s) ON CONFLICT (id)"
+            " DO UPDATE SET moved=excluded.moved RETURNING name"
+        )
+        with _told(self._target, into, 0):
+            found = into.execute(query, (self._space, self._ns, source.shard)).fetchone()
+        assert found == (self._ns,)
+
+    def _first(self, source: Database, out: Connection, into: Connection, shapes: Sequence[Shape]) -> int:
+        """All rows as of one moment, which is returned."""
+        with _seen(source, out, self._space):
+            moment = _moment(out)
+            for place, shape in enumerate(shapes):
+                self._progress("copying", place, len(shapes))
+                with _told(self._target, into, self._space):
+                    self._rows += self._brought(out, into, shape, sql.SQL("true"), fresh=True)
+        self._progress("copying", len(shapes), len(shapes))
+        return moment
+
+    def _fresh(self, out: Connection, into: Connection, shapes: Sequence[Shape], moment: int) -> int:
+        """Rows that came since a moment; how many."""
+        since = sql.SQL("age(xmin) <= age({}::text::xid)").format(sql.Literal(str(moment % (1 << 32))))
+        with _told(self._target, into, self._space):
+            return sum(self._brought(out, into, shape, since) for shape in shapes)
+
+    def _brought(self, out: Connection, into: Connection, shape: Shape, which: sql.Composable, *, fresh: bool = False) -> int:
+        """Some rows of a table, put in place of those with the same keys; how many."""
+        # Rows that are guarded cannot be copied into, so they go by way of a table of this connection's own.
+        into.execute(sql.SQL("CREATE TEMPORARY TABLE arriving (LIKE {}) ON COMMIT DROP").format(shape.table))
+        columns = shape.listed(shape.columns)
+        give = sql.SQL("COPY (SELECT {} FROM {} WHERE ns={} AND {}) TO STDOUT (FORMAT BINARY)")
+        take = sql.SQL("COPY arriving({}) FROM STDIN (FORMAT BINARY)").format(columns)
+        with out.cursor() as giver, into.cursor() as taker:
+            with (
+                giver.copy(give.format(columns, shape.table, sql.Literal(self._space), which)) as given,
+                taker.copy(take) as taken,
+            ):
+                for data in given:
+                    taken.write(data)
+            count = taker.rowcount
+        if count and not fresh:
+            same = sql.SQL(" AND ").join(
+                sql.SQL("t.{0}=a.{0}").format(sql.Identifier(one)) for one in shape.key
+            )  # fmt: skip
+            drop = sql.SQL("DELETE FROM {} t USING arriving a WHERE t.ns={} AND {}")
+            into.execute(drop.format(shape.table, sql.Literal(self._space), same))
+        if count:
+            into.execute(sql.SQL("INSERT INTO {0}({1}) SELECT {1} FROM arriving").format(shape.table, columns))
+        into.execute("DROP TABLE arriving")
+        return count
+
+    # handing over
+
+    def _handed(self, source: Database, into: Connection, shapes: Sequence[Shape], moment: int) -> float:
+        """The last of it under the namespace's lock, and the commit that makes the move; how long the lock was held."""
+        with source.transaction(self._ns, self._space) as write:
+            began = time.perf_counter()
+            self._fresh(write.connection, into, shapes, moment)
+            with _told(self._target, into, self._space):
+                for shape in shapes:
+                    self._same(write, into, shape)
+                self._numbered(write, into)
+            done = write.row("UPDATE namespaces SET moved=%s, epoch=epoch+1 WHERE id=%s RETURNING epoch", (self._to, self._space))
+            assert done is not None
+        paused = time.perf_counter() - began
+        self._servers.arrive(self._space, self._to, int(done[0]))
+        return paused
+
+    def _same(self, write: Write, into: Connection, shape: Shape) -> None:
+        """Take out of the target what is gone from the source. Raises Damaged where something did not arrive."""
+        key = shape.listed(shape.key)
+        sums = sql.SQL("SELECT count(*), coalesce(sum(hashtextextended(ROW({})::text, 0)), 0) FROM {} WHERE ns={}")
+        asked = sums.format(key, shape.table, sql.Literal(self._space))
+        if write.connection.execute(asked).fetchone() == into.execute(asked).fetchone():
+            return
+        listed = sql.SQL("SELECT {} FROM {} WHERE ns={}").format(key, shape.table, sql.Literal(self._space))
+        there, here = (set(one.execute(listed).fetchall()) for one in (write.connection, into))
+        if there - here:
+            raise Damaged(f"{len(there - here)} rows of {shape.name} did not arrive on {self._to!r}: move {self._ns!r} again")
+        same = sql.SQL(" AND ").join(sql.SQL("{}=%s").format(sql.Identifier(one)) for one in shape.key)
+        drop = sql.SQL("DELETE FROM {} WHERE ns={} AND {}").format(shape.table, sql.Literal(self._space), same)
+        with into.cursor() as cursor:
+            cursor.executemany(drop, sorted(here - there))
+
+    def _numbered(self, write: Write, into: Connection) -> None:
+        """Numbers that were given out there are not given out here, and the namespace has counted as many writes."""
+        query = "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname=%s AND last_value IS NOT NULL"
+        last = dict(write.rows(query, (SCHEMA,)))
+        for kind in SEQUENCES:
+            if value := last.get(f"ids_{kind}"):
+                into.execute("SELECT reserve(%s, %s)", (kind, value))
+        version = write.row("SELECT version FROM namespaces WHERE id=%s", (self._space,))
+        assert version is not None
+        into.execute("UPDATE namespaces SET version=%s WHERE id=%s", (version[0], self._space))
+
+    # clearing
+
+    def _cleared(self) -> None:
+        """Take the rows of a namespace away where it is not."""
+        for base in self._servers.all():
+            if base is not self._target:
+                with translated(base.name), base.connect() as db:
+                    found = db.execute(f"SELECT moved FROM {SCHEMA}.namespaces WHERE id=%s", (self._space,)).fetchone()
+                    if found is not None and found[0] is not None:
+                        self._clear(base, db)
+
+    def _clear(self, base: Database, db: Connection) -> None:
+        for name in TABLES:
+            with _told(base, db, self._space):
+                db.execute(sql.SQL("DELETE FROM {} WHERE ns=%s").format(sql.Identifier(name)), (self._space,))
+
+
+@contextmanager
+def _told(base: Database, db: Connection, space: int) -> Iterator[None]:
+    """A transaction of a connection of one's own that says who it is."""
+    with db.transaction():
+        db.execute(base.preamble(space))
+        yield
+
+
+@contextmanager
+def _seen(base: Database, db: Connection, space: int) -> Iterator[None]:
+    """The same for reading as of one moment."""
+    db.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {base.preamble(space)}")
+    yield
+    db.execute("COMMIT")
+
+
+def _moment(db: Connection) -> int:
+    """What is older than this was there when a reading transaction began."""
+    found = db.execute("SELECT pg_snapshot_xmin(pg_current_snapshot())::text").fetchone()
+    assert found is not None
+    return int(found[0])
+
+
+def _shapes(db: Connection) -> list[Shape]:
+    """The tables that hold rows of a namespace."""
+    columns = (
+        "SELECT attname FROM pg_attribute WHERE attrelid=%s::regclass AND attnum>0 AND NOT attisdropped ORDER BY attnum"
+    )
+    keys = (
+        "SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid=i.indrelid AND a.attnum=ANY(i.indkey)"
+        " WHERE i.indrelid=%s::regclass AND i.indisprimary AND a.attname<>'ns' ORDER BY array_position(i.indkey::int2[], a.attnum)"
+    )
+    found = []
+    for name in TABLES:
+        place = (f"{SCHEMA}.{name}",)
+        every, key = ([one for (one,) in db.execute(query, place).fetchall()] for query in (columns, keys))
+        if not key:
+            raise BadInput(f"the table {name} has no key of its own: its rows cannot be told apart")
+        found.append(Shape(name, tuple(every), tuple(key)))
+    return found
