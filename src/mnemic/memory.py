@@ -35,6 +35,7 @@ from mnemic.capture.forget import Forgetting
 from mnemic.capture.graph import Graph
 from mnemic.capture.indexing import Drained
 from mnemic.capture.records import Records
+from mnemic.capture.shards import Shards
 from mnemic.clock import DAY_MS, Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_reranker
 from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, ModelError, NotFound, Refused, StoreError
@@ -117,6 +118,7 @@ class Memory:
         self._intake = Intake(self._store, self._ledger, self.clock, settings.capture)
         self._forgetting = Forgetting(self._store, self._ledger, self._intake, self.clock)
         self._usages = Usages(self._store, self._ledger, self.clock, settings.decay)
+        self.shards = Shards(self._store, self._ledger)
         self._rotation = Rotation(self._store, self._ledger, self.clock, settings.rotate)
         recall = settings.recall
         if reranker is None and recall.reranker:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemic.errors import MissingExtra
+from mnemic.errors import BadInput, MissingExtra
 from mnemic.store.archive import More
 from mnemic.store.base import (
     CodeBlock,
@@ -34,6 +34,7 @@ from mnemic.store.trees import term_hash
 
 if TYPE_CHECKING:
     from mnemic.store.postgres import PostgresStore
+    from mnemic.store.postgres.servers import Servers
 
 __all__ = [
     "ENGINE_FILES",
@@ -56,6 +57,7 @@ __all__ = [
     "open_store",
     "repeated",
     "restore",
+    "servers_of",
     "term_hash",
 ]
 
@@ -80,6 +82,14 @@ def is_made(folder: Path, url: str = "") -> bool:
 def examine(folder: Path, url: str = "") -> tuple[list[str], dict[str, str]]:
     """The problems of a home that does not open, and by which engine they were found."""
     return ([], {}) if url else (checks.examine_home(folder), {"sqlite": connection.engine()})
+
+
+def servers_of(store: Store) -> Servers:
+    """The servers of a home in a database. Raises BadInput for a folder."""
+    found: Servers | None = getattr(store, "servers", None)
+    if found is None:
+        raise BadInput("shards are the servers of a home in PostgreSQL; this one is a folder: `mnemic copy` takes it there")
+    return found
 
 
 def restore(

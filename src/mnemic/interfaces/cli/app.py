@@ -23,6 +23,7 @@ from mnemic.interfaces.cli import (
     render,
     semantic,
     serve,
+    shard,
     token,
     transfer,
     vault,
@@ -40,7 +41,7 @@ PANELS = {
     "The vault": "vault card daily state budget audit dream wiki",
     "Use and age": "touch tier decay rotate vacuum tend",
     "Agents and models": "install uninstall plugin mcp serve token hook proxy window",
-    "The home": "status stats doctor ledger import export copy backup restore reindex reembed",
+    "The home": "status stats doctor ledger import export copy backup restore reindex reembed shard",
 }
 """Where a verb stands in the help, in this order."""
 
@@ -70,6 +71,7 @@ transfer.register(app)
 proxy.register(app)
 serve.register(app)
 token.register(app)
+shard.register(app)
 
 
 def _arrange() -> None:

@@ -132,41 +132,58 @@ class Moving:
             for place, shape in enumerate(shapes):
                 self._progress("copying", place, len(shapes))
                 with _told(self._target, into, self._space):
-                    self._rows += self._brought(out, into, shape, sql.SQL("true"), fresh=True)
+                    self._rows += self._brought(out, into, shape)
         self._progress("copying", len(shapes), len(shapes))
         return moment
 
     def _fresh(self, out: Connection, into: Connection, shapes: Sequence[Shape], moment: int) -> int:
         """Rows that came since a moment; how many."""
-        since = sql.SQL("age(xmin) <= age({}::text::xid)").format(sql.Literal(str(moment % (1 << 32))))
+        fresh = sql.SQL("age(xmin) <= age({}::text::xid)").format(sql.Literal(str(moment % (1 << 32))))
         with _told(self._target, into, self._space):
-            return sum(self._brought(out, into, shape, since) for shape in shapes)
+            return sum(self._brought(out, into, shape, fresh) for shape in shapes)
 
-    def _brought(self, out: Connection, into: Connection, shape: Shape, which: sql.Composable, *, fresh: bool = False) -> int:
-        """Some rows of a table, put in place of those with the same keys; how many."""
+    def _brought(self, out: Connection, into: Connection, shape: Shape, which: sql.Composable | None = None) -> int:
+        """The rows of a table that a condition holds for, put in place of those with the same keys; how many.
+
+        Of the others the same are left here that are there. Without a condition: all, and none is here yet.
+        """
         # Rows that are guarded cannot be copied into, so they go by way of a table of this connection's own.
         into.execute(sql.SQL("CREATE TEMPORARY TABLE arriving (LIKE {}) ON COMMIT DROP").format(shape.table))
         columns = shape.listed(shape.columns)
         give = sql.SQL("COPY (SELECT {} FROM {} WHERE ns={} AND {}) TO STDOUT (FORMAT BINARY)")
         take = sql.SQL("COPY arriving({}) FROM STDIN (FORMAT BINARY)").format(columns)
         with out.cursor() as giver, into.cursor() as taker:
-            with (
-                giver.copy(give.format(columns, shape.table, sql.Literal(self._space), which)) as given,
-                taker.copy(take) as taken,
-            ):
+            asked = give.format(columns, shape.table, sql.Literal(self._space), which or sql.SQL("true"))
+            with giver.copy(asked) as given, taker.copy(take) as taken:
                 for data in given:
                     taken.write(data)
             count = taker.rowcount
-        if count and not fresh:
-            same = sql.SQL(" AND ").join(
-                sql.SQL("t.{0}=a.{0}").format(sql.Identifier(one)) for one in shape.key
-            )  # fmt: skip
+        if count and which is not None:
+            same = sql.SQL(" AND ").join(sql.SQL("t.{0}=a.{0}").format(sql.Identifier(one)) for one in shape.key)
             drop = sql.SQL("DELETE FROM {} t USING arriving a WHERE t.ns={} AND {}")
             into.execute(drop.format(shape.table, sql.Literal(self._space), same))
+        if which is not None:  # before others take their place: what may stand once only would stand twice
+            self._without(out, into, shape, sql.SQL("NOT ({})").format(which))
         if count:
             into.execute(sql.SQL("INSERT INTO {0}({1}) SELECT {1} FROM arriving").format(shape.table, columns))
         into.execute("DROP TABLE arriving")
         return count
+
+    def _without(self, out: Connection, into: Connection, shape: Shape, which: sql.Composable) -> None:
+        """Take out of the target what is gone from the source. Raises Damaged where something did not arrive."""
+        key, space = shape.listed(shape.key), sql.Literal(self._space)
+        sums = sql.SQL("SELECT count(*), coalesce(sum(hashtextextended(ROW({})::text, 0)), 0) FROM {} WHERE ns={} AND {}")
+        keys = sql.SQL("SELECT {} FROM {} WHERE ns={} AND {}")
+        parts = ((out, which), (into, sql.SQL("true")))
+        there, here = (db.execute(sums.format(key, shape.table, space, one)).fetchone() for db, one in parts)
+        if there == here:
+            return
+        theirs, ours = (set(db.execute(keys.format(key, shape.table, space, one)).fetchall()) for db, one in parts)
+        if lost := len(theirs - ours):
+            raise Damaged(f"{lost} rows of {shape.name} did not arrive on {self._to!r}: move {self._ns!r} again")
+        same = sql.SQL(" AND ").join(sql.SQL("{}=%s").format(sql.Identifier(one)) for one in shape.key)
+        with into.cursor() as cursor:
+            cursor.executemany(sql.SQL("DELETE FROM {} WHERE ns={} AND {}").format(shape.table, space, same), list(ours - theirs))
 
     # handing over
 
@@ -176,8 +193,6 @@ class Moving:
             began = time.perf_counter()
             self._fresh(write.connection, into, shapes, moment)
             with _told(self._target, into, self._space):
-                for shape in shapes:
-                    self._same(write, into, shape)
                 self._numbered(write, into)
             done = write.row("UPDATE namespaces SET moved=%s, epoch=epoch+1 WHERE id=%s RETURNING epoch", (self._to, self._space))
             assert done is not None
@@ -185,26 +200,10 @@ class Moving:
         self._servers.arrive(self._space, self._to, int(done[0]))
         return paused
 
-    def _same(self, write: Write, into: Connection, shape: Shape) -> None:
-        """Take out of the target what is gone from the source. Raises Damaged where something did not arrive."""
-        key = shape.listed(shape.key)
-        sums = sql.SQL("SELECT count(*), coalesce(sum(hashtextextended(ROW({})::text, 0)), 0) FROM {} WHERE ns={}")
-        asked = sums.format(key, shape.table, sql.Literal(self._space))
-        if write.connection.execute(asked).fetchone() == into.execute(asked).fetchone():
-            return
-        listed = sql.SQL("SELECT {} FROM {} WHERE ns={}").format(key, shape.table, sql.Literal(self._space))
-        there, here = (set(one.execute(listed).fetchall()) for one in (write.connection, into))
-        if there - here:
-            raise Damaged(f"{len(there - here)} rows of {shape.name} did not arrive on {self._to!r}: move {self._ns!r} again")
-        same = sql.SQL(" AND ").join(sql.SQL("{}=%s").format(sql.Identifier(one)) for one in shape.key)
-        drop = sql.SQL("DELETE FROM {} WHERE ns={} AND {}").format(shape.table, sql.Literal(self._space), same)
-        with into.cursor() as cursor:
-            cursor.executemany(drop, sorted(here - there))
-
     def _numbered(self, write: Write, into: Connection) -> None:
         """Numbers that were given out there are not given out here, and the namespace has counted as many writes."""
         query = "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname=%s AND last_value IS NOT NULL"
-        last = dict(write.rows(query, (SCHEMA,)))
+        last: dict[str, int] = dict(write.rows(query, (SCHEMA,)))
         for kind in SEQUENCES:
             if value := last.get(f"ids_{kind}"):
                 into.execute("SELECT reserve(%s, %s)", (kind, value))
@@ -259,7 +258,8 @@ def _shapes(db: Connection) -> list[Shape]:
     )
     keys = (
         "SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid=i.indrelid AND a.attnum=ANY(i.indkey)"
-        " WHERE i.indrelid=%s::regclass AND i.indisprimary AND a.attname<>'ns' ORDER BY array_position(i.indkey::int2[], a.attnum)"
+        " WHERE i.indrelid=%s::regclass AND i.indisprimary AND a.attname<>'ns'"
+        " ORDER BY array_position(i.indkey::int2[], a.attnum)"
     )
     found = []
     for name in TABLES:
