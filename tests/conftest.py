@@ -23,7 +23,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def engine() -> str:
-    """Which store a home is in; `tests.homes.both` runs a test on each, MNEMIC_TEST_ENGINE=postgres all that can."""
+    """Which store a home is in; `tests.homes.both` runs a test on each, MNEMIC_TEST_ENGINE=postgres, or shards, all that can."""
     return os.environ.get("MNEMIC_TEST_ENGINE", "sqlite")
 
 
@@ -33,7 +33,7 @@ def place(engine: str, request: pytest.FixtureRequest) -> str:
     if engine == "sqlite":
         return ""
     made: Server = request.getfixturevalue("server")
-    return made.fresh()
+    return made.fresh() if engine == "postgres" else made.sharded()
 
 
 @pytest.fixture

@@ -26,6 +26,8 @@ NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 ENGINES = ["sqlite", "postgres"]
 both = pytest.mark.parametrize("engine", ENGINES)
 """What is tested on both stores."""
+every = pytest.mark.parametrize("engine", [*ENGINES, "shards"])
+"""What is tested on a home of several servers too."""
 
 
 @dataclass
@@ -121,4 +123,4 @@ def rows(home: Home, sql: str) -> list[tuple[object, ...]]:
     return list(home.store.hot.rows(sql))
 
 
-__all__ = ["ENGINES", "NOON", "Home", "both", "opened", "rows"]
+__all__ = ["ENGINES", "NOON", "Home", "both", "every", "opened", "rows"]

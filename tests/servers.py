@@ -89,6 +89,16 @@ class Server:
             self.execute("VACUUM", database)
         return self.url(database, user)
 
+    def sharded(self) -> str:
+        """The URL of an empty home of two servers; its first namespace goes to the second."""
+        from mnemic.store.postgres import open_postgres
+
+        url, other = self.fresh("first"), self.fresh("second")
+        store = open_postgres(url)
+        store.servers.add("second", other)
+        store.close()
+        return url
+
     def drop(self, database: str) -> None:
         """Let go of a database whose tables were changed."""
         self.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")

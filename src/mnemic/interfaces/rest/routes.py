@@ -177,6 +177,8 @@ ELSEWHERE: Mapping[str, str] = {
     "daily.today": "GET /daily", "daily.told_of": "what forgetting asks", "daily.withdraw": "what forgetting does",
     "state.read": "GET /state", "state.body": "GET /state", "state.origin": "GET /state",
     "wiki.is_of": "whether it is still the same",
+    **{f"shards.{verb}": "for whoever looks after the servers: the command line"
+       for verb in ("list", "where", "add", "remove", "move")},
 }  # fmt: skip
 """Public methods that are no route, and why, or what does it instead."""
 UNVOICED = frozenset({
@@ -283,6 +285,7 @@ def parts() -> dict[str, type]:
     """The class of `Memory` and those of its parts, by the name that leads a target."""
     from mnemic.capture.graph import Graph
     from mnemic.capture.records import Records
+    from mnemic.capture.shards import Shards
     from mnemic.knowledge.concerns import Concerns
     from mnemic.knowledge.diary import Diary
     from mnemic.knowledge.experiences import Experiences
@@ -292,7 +295,7 @@ def parts() -> dict[str, type]:
     from mnemic.vault import Cards, Daily, State, Vault
 
     return {"": Memory, "diary": Diary, "facts": Facts, "concerns": Concerns, "experiences": Experiences, "graph": Graph,
-            "vault": Vault, "cards": Cards, "daily": Daily, "state": State, "wiki": Wiki, "records": Records}  # fmt: skip
+            "vault": Vault, "cards": Cards, "daily": Daily, "state": State, "wiki": Wiki, "records": Records, "shards": Shards}  # fmt: skip
 
 
 ROUTES = _table()
