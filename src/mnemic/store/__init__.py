@@ -7,11 +7,11 @@ same transaction as the event that explains the change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from mnemic.errors import MissingExtra
+from mnemic.errors import BadInput, MissingExtra
 from mnemic.store.archive import More
 from mnemic.store.base import (
     CodeBlock,
@@ -34,6 +34,8 @@ from mnemic.store.trees import term_hash
 
 if TYPE_CHECKING:
     from mnemic.store.postgres import PostgresStore
+    from mnemic.store.postgres.jobs import Round
+    from mnemic.store.postgres.worker import Work, Worked, Worker
 
 __all__ = [
     "ENGINE_FILES",
@@ -54,6 +56,7 @@ __all__ = [
     "is_made",
     "open_sqlite",
     "open_store",
+    "open_worker",
     "repeated",
     "restore",
     "term_hash",
@@ -103,6 +106,23 @@ def restore(
         store.restore(source, more)
     finally:
         store.close()
+
+
+def open_worker(
+    stores: Sequence[Store], work: Work, due: Callable[[], Round], *, at_once: int, once: bool, retry_seconds: int,
+    told: Callable[[Worked], None],
+) -> Worker:  # fmt: skip
+    """What works off the jobs of homes on servers (store/postgres/worker.py). Raises BadInput for one in a folder."""
+    if any(isinstance(one, SqliteStore) for one in stores):
+        raise BadInput(
+            "a home in a folder needs no worker, what is written there is embedded at once: run `mnemic tend` from a timer, or"
+            " `mnemic serve`, which tends too"
+        )
+    from mnemic.store.postgres.jobs import Jobs
+    from mnemic.store.postgres.worker import Worker
+
+    queues = [Jobs(one.base) for one in cast("Sequence[PostgresStore]", stores)]
+    return Worker(queues, work, due, at_once=at_once, once=once, retry_seconds=retry_seconds, told=told)
 
 
 def _postgres() -> Callable[..., PostgresStore]:
