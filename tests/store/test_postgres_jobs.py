@@ -178,7 +178,7 @@ def test_a_write_stands_although_its_job_cannot_be_noted(bare: Place) -> None:
 def test_what_a_write_adds_while_its_job_is_taken_up_is_not_left_behind(place: Place) -> None:
     place.memory.remember("walrus")
     place.work()
-    place.memory.remember("seal")
+    place.jobs.defer("index", "default")
     with place.store.write("default") as tx:
         tx.enqueue(1, 0)  # a job waits already, so none is noted
         worker = threading.Thread(target=place.work)
