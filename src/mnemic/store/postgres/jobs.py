@@ -61,6 +61,8 @@ NOTED = (
     f" SELECT '{QUEUE}', '{TASK}' || kind, name, kind || ':' || name, jsonb_build_object('namespace', name)"
 )
 """Begins a statement that notes jobs, for rows of `kind` and `name`."""
+HERE = "shard='' AND moved IS NULL"
+"""Which namespaces have their rows on this server."""
 ONCE = " ON CONFLICT (queueing_lock) WHERE status = 'todo' DO NOTHING"
 
 
@@ -176,8 +178,8 @@ def _begin(db: psycopg.Connection[Any], due: Round) -> bool:
     )
     if db.execute(taken, (due.holder, due.until, due.now)).fetchone() is None:
         return False
-    every = f"FROM {SCHEMA}.namespaces, unnest(%s::text[]) WITH ORDINALITY AS kinds(kind, place) ORDER BY name, place"
-    db.execute(f"{NOTED} {every}{ONCE}", (list(due.kinds),))
+    every = f"FROM {SCHEMA}.namespaces, unnest(%s::text[]) WITH ORDINALITY AS kinds(kind, place) WHERE {HERE}"
+    db.execute(f"{NOTED} {every} ORDER BY name, place{ONCE}", (list(due.kinds),))
     return True
 
 
