@@ -1411,7 +1411,7 @@ class Memory:
             except StoreError as error:
                 problems.append(str(error))
         try:
-            notes += self._queue_notes() + self._vector_notes()
+            notes += self._queue_notes() + self._job_notes() + self._vector_notes()
         except StoreError as error:
             problems.append(str(error))
         if self._ledger.witness.problem:
@@ -1448,6 +1448,14 @@ class Memory:
     def _queue_notes(self) -> list[str]:
         failed = [row for _, row in self._store.queue(None, limit=10_000) if row.state == "failed"]
         return [f"{len(failed)} documents wait for vectors: {failed[0].error}"] if failed else []
+
+    def _job_notes(self) -> list[str]:
+        found = self._store.jobs() or {}
+        failed = found.get("failed", 0)
+        notes = [f"{failed} jobs failed for good: a worker begins anew at its start or next round"] if failed else []
+        if self.settings.store.deferred and not found:
+            notes.append("embedding is left to a worker, and none has been here yet: start `mnemic worker`")
+        return notes
 
     def _vector_notes(self) -> list[str]:
         from mnemic.capture.reembedding import CLOSING

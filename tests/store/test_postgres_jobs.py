@@ -113,6 +113,7 @@ def bare(server: Server, tmp_path: Path) -> Iterator[Place]:
 def test_a_home_that_no_worker_looked_after_has_no_queue(bare: Place) -> None:
     bare.memory.remember("The kiln fires at noon.")
     assert bare.memory.jobs() is None and "jobs" not in bare.memory.status()
+    assert "embedding is left to a worker, and none has been here yet: start `mnemic worker`" in bare.memory.doctor()["notes"]
     assert bare.db.execute("SELECT to_regnamespace('mnemic_jobs')").fetchone() == (None,)
     assert bare.work() == [("index", "default", "done")], "what waited before the first worker came"
     assert bare.memory.jobs() == {"waiting": 0, "doing": 0, "failed": 0}
@@ -281,6 +282,7 @@ def test_what_fails_is_tried_again_ever_later_and_then_failed(place: Place) -> N
     place.clock.advance(hours=2)
     assert place.work() == [("index", "default", "failed")]
     assert place.memory.status()["jobs"] == {"waiting": 0, "doing": 0, "failed": 1}
+    assert "1 jobs failed for good: a worker begins anew at its start or next round" in place.memory.doctor()["notes"]
 
     place.model.away = False
     place.clock.advance(hours=2)
