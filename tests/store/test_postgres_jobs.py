@@ -243,6 +243,27 @@ def test_the_job_of_a_worker_that_was_killed_is_done_by_the_next(place: Place) -
     assert place.memory.recall("kiln").degraded == () and place.memory.verify().ok
 
 
+def test_who_is_stopped_ends_what_is_under_way_first(place: Place) -> None:
+    for name in ("a", "b"):
+        place.jobs.defer("index", name)
+    begun, free = threading.Event(), threading.Event()
+
+    def work(kind: str, namespace: str) -> None:
+        begun.set()
+        assert free.wait(PATIENCE)
+
+    due = Round((), 0, 0, "x")
+    worker = Worker([place.jobs], work, lambda: due, at_once=1, once=False, retry_seconds=1, told=place.told.append)
+    thread = threading.Thread(target=worker.run)
+    thread.start()
+    assert begun.wait(PATIENCE)
+    worker.stop()
+    assert place.states() == (1, 1, 0)
+    free.set()
+    thread.join(PATIENCE)
+    assert [(one.namespace, one.outcome) for one in place.told] == [("a", "done")] and place.states() == (1, 0, 0)
+
+
 def test_a_job_that_kills_its_workers_fails_in_the_end(place: Place) -> None:
     place.jobs.defer("index", "a")
     place.db.execute("UPDATE procrastinate_jobs SET status='doing', attempts=7")

@@ -29,6 +29,8 @@ BEAT_SECONDS = 10.0
 """How often a worker gives a sign of life."""
 POLL_SECONDS = 5.0
 """How often it looks by itself; otherwise the server tells it of a new job."""
+TICK = "* * * * * */15"
+"""When some worker takes up what dead ones left, and notes what is due: every 15 seconds, as cron writes it."""
 LONGEST_WAIT = 3_600
 """Seconds between two tries, at most."""
 PAUSES = (0.5, 30.0)
@@ -109,7 +111,7 @@ class Worker:
                 starting = False
                 await self._until_ended(queue, threads)
             except (ConnectorException, psycopg.Error, StoreError) as error:
-                if self._once:
+                if self._once or starting:  # never begun: somebody has to see to it
                     cause = error.__cause__ or error
                     raise error if isinstance(error, StoreError) else StoreError(
                         f"{queue.base.name}: {first_line(cause)}: start the worker again"
@@ -153,11 +155,11 @@ class Worker:
         if not self._once:
 
             async def tick(timestamp: int) -> None:
-                with suppress(MnemicError):  # the next minute comes
+                with suppress(MnemicError):  # the next one comes
                     await asyncio.to_thread(queue.tick, self._due())
 
             task = app.task(name=TASK + "tick", queue=QUEUE, queueing_lock="tick")(tick)
-            app.periodic(cron="* * * * *")(task)
+            app.periodic(cron=TICK)(task)
         return app
 
     def _task(self, kind: str, app: App, threads: ThreadPoolExecutor) -> Callable[..., Any]:
