@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -23,10 +24,10 @@ from tests.homes import NOON
 from tests.servers import Server, serving
 
 psycopg = pytest.importorskip("psycopg")
-pytest.importorskip("procrastinate")
+procrastinate = pytest.importorskip("procrastinate")
 
 from mnemic.store.postgres.jobs import KINDS, Jobs, Round  # noqa: E402
-from mnemic.store.postgres.worker import Worked, Worker  # noqa: E402
+from mnemic.store.postgres.worker import Worked, Worker, let_go  # noqa: E402
 
 STORE = "[store]\nworker = true\n"
 OFF = "[decay]\ntimer = false\n[rotate]\ntimer = false\n"
@@ -241,6 +242,28 @@ def test_the_job_of_a_worker_that_was_killed_is_done_by_the_next(place: Place) -
     assert place.work() == [("index", "default", "done")]
     assert (place.states(), place.store.waiting("default")) == ((0, 0, 0), 0)
     assert place.memory.recall("kiln").degraded == () and place.memory.verify().ok
+
+
+def test_a_job_whose_end_could_not_be_noted_is_done_again(place: Place) -> None:
+    for name in ("a", "b"):
+        place.jobs.defer("index", name)
+    place.db.execute("INSERT INTO procrastinate_workers DEFAULT VALUES")
+    place.db.execute("UPDATE procrastinate_jobs SET status='doing', worker_id=(SELECT max(id) FROM procrastinate_workers)")
+    rows = place.db.execute("SELECT id, worker_id FROM procrastinate_jobs ORDER BY id").fetchall()
+    (first, worker), (second, _) = rows
+    connector = procrastinate.PsycopgConnector(
+        conninfo=place.url, min_size=1, kwargs={"options": "-c search_path=mnemic_jobs"}
+    )  # fmt: skip
+    ended = set[int]()
+
+    async def look_twice() -> None:
+        async with procrastinate.App(connector=connector).open_async() as app:
+            await let_go(app, worker, {second}, ended)
+            assert ended == {first} and await asyncio.to_thread(place.work) == []
+            await let_go(app, worker, {second}, ended)
+
+    asyncio.run(look_twice())
+    assert place.work() == [("index", "a", "done")] and place.states() == (0, 1, 0)
 
 
 def test_who_is_stopped_ends_what_is_under_way_first(place: Place) -> None:

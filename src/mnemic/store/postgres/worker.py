@@ -150,20 +150,32 @@ class Worker:
         )
         app = App(connector=connector)
         retry = _retry(self._retry_seconds)
+        running = set[int]()
         for kind in KINDS:
-            app.task(name=TASK + kind, queue=QUEUE, pass_context=True, retry=retry)(self._task(kind, app, threads))
+            app.task(name=TASK + kind, queue=QUEUE, pass_context=True, retry=retry)(self._task(kind, app, threads, running))
         if not self._once:
+            ended = set[int]()
 
-            async def tick(timestamp: int) -> None:
+            async def tick(context: JobContext, timestamp: int) -> None:
                 with suppress(MnemicError):  # the next one comes
                     await asyncio.to_thread(queue.tick, self._due())
+                if context.job.worker_id is not None:
+                    await let_go(app, context.job.worker_id, running | {context.job.id or 0}, ended)
 
-            task = app.task(name=TASK + "tick", queue=QUEUE, queueing_lock="tick")(tick)
+            task = app.task(name=TASK + "tick", queue=QUEUE, queueing_lock="tick", pass_context=True)(tick)
             app.periodic(cron=TICK)(task)
         return app
 
-    def _task(self, kind: str, app: App, threads: ThreadPoolExecutor) -> Callable[..., Any]:
+    def _task(self, kind: str, app: App, threads: ThreadPoolExecutor, running: set[int]) -> Callable[..., Any]:
         async def task(context: JobContext, namespace: str) -> None:
+            number = context.job.id or 0
+            running.add(number)
+            try:
+                await work(context, namespace)
+            finally:
+                running.discard(number)
+
+        async def work(context: JobContext, namespace: str) -> None:
             began = self._seconds()
             loop = asyncio.get_running_loop()
             try:
@@ -190,6 +202,24 @@ class Worker:
 async def _configure(connection: psycopg.AsyncConnection[Any]) -> None:
     await connection.set_autocommit(True)
     await connection.execute(f"SET search_path = {JOBS}")
+
+
+async def let_go(app: App, worker: int, running: set[int], ended: set[int]) -> None:
+    """Let be taken up again what a worker did but could not note, e.g. because its connection broke just then.
+
+    `ended`: what seemed so the last time, and may merely have been about to begin or to be noted; what seems so now is put there.
+    """
+    rows = await app.connector.execute_query_all_async(
+        "SELECT id FROM procrastinate_jobs WHERE status='doing' AND worker_id=%(worker)s", worker=worker
+    )
+    found = {row["id"] for row in rows} - running
+    left = found & ended
+    for number in left:
+        await app.connector.execute_query_async(
+            "UPDATE procrastinate_jobs SET worker_id=NULL WHERE id=%(id)s AND status='doing'", id=number
+        )
+    ended.clear()
+    ended.update(found - left)
 
 
 async def _put_off(app: App, job: Job, kind: str, namespace: str) -> bool:
