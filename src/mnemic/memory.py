@@ -86,12 +86,15 @@ if TYPE_CHECKING:
     from mnemic.context.window import Summarise
     from mnemic.context.windows import Windows
     from mnemic.llm import Budgeted
+    from mnemic.store.postgres.jobs import Round
+    from mnemic.store.postgres.worker import Worked, Worker
     from mnemic.synthesis import Dream, Orders, Wiki
     from mnemic.synthesis import Judge as DreamJudge
     from mnemic.vault.state import Measure
     from mnemic.vault.travel import Travel
 
 FRAME_CHARS = 9_000
+LEFT = "its vectors are left to `mnemic worker`"
 T = TypeVar("T")
 
 
@@ -273,7 +276,9 @@ class Memory:
         return receipt if why is None else replace(receipt, status="queued", reason=why)
 
     def _drain(self) -> str | None:
-        """Index what waits; why that could not be done, if so. What was acknowledged stays so, whatever fails here."""
+        """Index what waits; why that was not done, if so. What was acknowledged stays so, whatever fails here."""
+        if self.settings.store.deferred:
+            return LEFT
         try:
             return self._drained().error
         except StoreError as error:
@@ -1292,23 +1297,81 @@ class Memory:
         return found
 
     def _tended(self, space: Memory) -> dict[str, Any]:
-        """The dream of a timer: decay and rotation were done."""
-        rest = [name for name in STAGES if name not in ("decay", "rotate")]
+        """The dream of a timer, whose failure is noted only."""
         try:
-            return dict(space.dream(judge=self.settings.dream.judge, stages=rest)["articles"])
+            return space._dreamt()
         except MnemicError as error:  # a page that somebody edits just now, a judge that is away: the next time comes
             self._note_failure(error)
             return {"failed": str(error)}
 
+    def _dreamt(self) -> dict[str, Any]:
+        """The dream of a timer: decay and rotation were done."""
+        rest = [name for name in STAGES if name not in ("decay", "rotate")]
+        return dict(self.dream(judge=self.settings.dream.judge, stages=rest)["articles"])
+
     def tending(self, **parts: Any) -> Tending:
-        """The delayed start task and the timer, for what serves: `with memory.tending(): …`. Each can be switched off."""
-        rotate = self.settings.rotate
+        """The delayed start task and the timer, for what serves: `with memory.tending(): …`. Each can be switched off.
+
+        Neither runs where that is left to a worker.
+        """
+        rotate, here = self.settings.rotate, not self.settings.store.deferred
         timer = rotate.timer or self.settings.decay.timer or self.settings.dream.timer
         return Tending(
             lambda starting: self.tend(starting=starting), start_seconds=rotate.start_seconds,
-            every_seconds=3_600 * rotate.every_hours, at_start=rotate.at_start, timer=timer,
+            every_seconds=3_600 * rotate.every_hours, at_start=here and rotate.at_start, timer=here and timer,
             failed=self._note_failure, **parts,
         )  # fmt: skip
+
+    # jobs
+
+    def worker(
+        self, *, once: bool = False, at_once: int = 2, told: Callable[[Worked], None] = lambda job: None
+    ) -> Worker:  # fmt: skip
+        """What does the jobs of all namespaces of a home in a database: `run` it, and `stop` it from elsewhere.
+
+        Jobs embed what waits, and every `rotate.every_hours` let each namespace decay, rotate, and dream, as far as those
+        timers are on. `once`: only what is due; `at_once`: so many at the same time; `told` of each that came to an end.
+        Raises BadInput for a home in a folder.
+        """
+        return stores.open_worker(
+            self._store, self._work, self._round, at_once=at_once, once=once,
+            retry_seconds=self.settings.capture.retry_seconds, told=told,
+        )  # fmt: skip
+
+    def jobs(self) -> dict[str, int] | None:
+        """How many jobs of the home are waiting, doing and failed; None where no worker has been."""
+        return self._store.jobs()
+
+    def _round(self) -> Round:
+        """What a worker lets every namespace do from time to time."""
+        from mnemic.store.postgres.jobs import Round
+
+        settings, now = self.settings, to_ms(self.clock.now())
+        tend = ("tend",) if settings.decay.timer or settings.rotate.timer else ()
+        dream = ("dream",) if settings.dream.timer else ()
+        return Round(tend + dream, now, now + settings.rotate.every_hours * 3_600_000, self.ids.token(8))
+
+    def _work(self, kind: str, namespace: str) -> None:
+        """Do a job of a namespace. It may have been done before. Raises what it fails of."""
+        with self.within(namespace) as space:
+            if kind == "index":
+                space._index_left()
+            elif kind == "tend":
+                if self.settings.decay.timer:
+                    space.decay()
+                if self.settings.rotate.timer:
+                    space._rotate()
+            elif kind == "dream":
+                space._dreamt()
+
+    def _index_left(self) -> None:
+        """Index what waits, after the writes that are under way. Raises ModelError if something still waits then."""
+        with self._store.write(self.namespace):
+            pass  # a write that found this job waiting has not committed yet, and notes no other (store/postgres/jobs.py)
+        error = self._drained().error
+        left = [row.error for _, row in self._store.queue(self.namespace, limit=1_000) if row.state == "failed"]
+        if error or left:
+            raise ModelError(error or left[0])
 
     # care
 
@@ -1332,6 +1395,7 @@ class Memory:
             **dict(self._store.counts(self.namespace)),
             "pending": sum(row.state == "pending" for row in waiting),
             "failed": sum(row.state == "failed" for row in waiting),
+            **({} if (jobs := self._store.jobs(self.namespace)) is None else {"jobs": jobs}),
             "head": None if head is None else {"seq": head.seq, "hash": head.hash},
             "embedder": self._embedder.identity,
             "scoring": self.settings.recall.scoring,
@@ -1349,7 +1413,7 @@ class Memory:
             except StoreError as error:
                 problems.append(str(error))
         try:
-            notes += self._queue_notes() + self._vector_notes()
+            notes += self._queue_notes() + self._job_notes() + self._vector_notes()
         except StoreError as error:
             problems.append(str(error))
         if self._ledger.witness.problem:
@@ -1386,6 +1450,14 @@ class Memory:
     def _queue_notes(self) -> list[str]:
         failed = [row for _, row in self._store.queue(None, limit=10_000) if row.state == "failed"]
         return [f"{len(failed)} documents wait for vectors: {failed[0].error}"] if failed else []
+
+    def _job_notes(self) -> list[str]:
+        found = self._store.jobs() or {}
+        failed = found.get("failed", 0)
+        notes = [f"{failed} jobs failed for good: a worker begins anew at its start or next round"] if failed else []
+        if self.settings.store.deferred and not found:
+            notes.append("embedding is left to a worker, and none has been here yet: start `mnemic worker`")
+        return notes
 
     def _vector_notes(self) -> list[str]:
         from mnemic.capture.reembedding import CLOSING

@@ -44,6 +44,13 @@ class StoreSettings:
     """That one process holds at most."""
     partitions: int = 8
     """Into how many parts the large tables of a new database go."""
+    worker: bool = False
+    """Whether `mnemic worker` embeds and tends, and what writes or serves does not. Of no effect on a folder."""
+
+    @property
+    def deferred(self) -> bool:
+        """Whether embedding and tending are left to a worker."""
+        return self.worker and bool(self.url)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

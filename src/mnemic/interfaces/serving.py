@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -52,12 +52,23 @@ def server(app: ASGIApp) -> Iterator[uvicorn.Server]:
         )
     )  # fmt: skip
 
-    def end(number: int, frame: FrameType | None) -> None:
+    def end() -> None:
         made.should_exit = True
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with ended(end):
         yield made
+
+
+@contextmanager
+def ended(end: Callable[[], None]) -> Iterator[None]:
+    """Within the block SIGINT and SIGTERM call `end`, which must not wait for anything. For the main thread."""
+
+    def asked(number: int, frame: FrameType | None) -> None:
+        end()
+
+    before = {number: signal.signal(number, asked) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

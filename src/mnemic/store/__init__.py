@@ -7,7 +7,7 @@ same transaction as the event that explains the change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,7 +34,9 @@ from mnemic.store.trees import term_hash
 
 if TYPE_CHECKING:
     from mnemic.store.postgres import PostgresStore
+    from mnemic.store.postgres.jobs import Round
     from mnemic.store.postgres.servers import Servers
+    from mnemic.store.postgres.worker import Work, Worked, Worker
 
 __all__ = [
     "ENGINE_FILES",
@@ -55,6 +57,7 @@ __all__ = [
     "is_made",
     "open_sqlite",
     "open_store",
+    "open_worker",
     "repeated",
     "restore",
     "servers_of",
@@ -113,6 +116,26 @@ def restore(
         store.restore(source, more)
     finally:
         store.close()
+
+
+def open_worker(
+    store: Store, work: Work, due: Callable[[], Round], *, at_once: int, once: bool, retry_seconds: int,
+    told: Callable[[Worked], None],
+) -> Worker:  # fmt: skip
+    """What works off the jobs of a home on all its servers (store/postgres/worker.py). Raises BadInput for one in a folder."""
+    if isinstance(store, SqliteStore):
+        raise BadInput(
+            "a home in a folder needs no worker, what is written there is embedded at once: run `mnemic tend` from a timer, or"
+            " `mnemic serve`, which tends too"
+        )
+    from mnemic.store.postgres.jobs import Jobs
+    from mnemic.store.postgres.worker import Worker
+
+    servers = servers_of(store).all()
+    for base in servers:
+        base.ready()
+    queues = [Jobs(base) for base in servers]
+    return Worker(queues, work, due, at_once=at_once, once=once, retry_seconds=retry_seconds, told=told)
 
 
 def _postgres() -> Callable[..., PostgresStore]:

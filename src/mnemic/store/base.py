@@ -385,6 +385,10 @@ class Store(Protocol):
         """Bytes on disk by file or table."""
         ...
 
+    def jobs(self, ns: str | None = None) -> dict[str, int] | None:
+        """How many jobs are waiting, doing and failed, of a namespace or of all; None where there is no queue of jobs."""
+        ...
+
     # truth
     def row(self, ns: str, table: str, key: tuple[str | int, ...]) -> dict[str, Any] | None: ...
 

@@ -43,6 +43,20 @@ def test_metrics_are_for_whoever_looks_after_the_service(tmp_path: Path) -> None
         assert (found.status_code, found.headers["content-type"]) == (200, "text/plain; version=0.0.4; charset=utf-8")
 
 
+def test_the_jobs_of_a_home_on_a_server_are_counted_by_state(tmp_path: Path, server: Server) -> None:
+    pytest.importorskip("procrastinate")
+    environ = {"MNEMIC_FILES": str(tmp_path / "files"), "MNEMIC_CONFIG": str(tmp_path / "c")}
+    with Memory.open(server.fresh("counted"), environ=environ) as memory:
+        client = Client(memory)
+        assert "mnemic_jobs" not in client.ask("GET", "/metrics").text
+        memory.worker(once=True).run()
+        memory.within("secret").remember(NOTE, index=False)
+        text = client.ask("GET", "/metrics").text
+    assert 'mnemic_jobs{state="waiting"} 1\nmnemic_jobs{state="doing"} 0\nmnemic_jobs{state="failed"} 0\n' in text
+    assert "secret" not in text
+    server.drop("counted")
+
+
 def test_a_line_of_the_log_tells_of_a_request_and_nothing_of_what_it_says(tmp_path: Path) -> None:
     lines: list[str] = []
     with home(tmp_path) as memory:

@@ -28,6 +28,7 @@ from mnemic.interfaces.cli import (
     transfer,
     vault,
     window,
+    worker,
 )
 from mnemic.interfaces.cli.common import TARGET, Json, Reason, emit, file_of, milliseconds, moment, opened, read, stdin
 
@@ -39,7 +40,7 @@ PANELS = {
     "The user": "diary extract fact concern profile skill",
     "What works": "experience",
     "The vault": "vault card daily state budget audit dream wiki",
-    "Use and age": "touch tier decay rotate vacuum tend",
+    "Use and age": "touch tier decay rotate vacuum tend worker",
     "Agents and models": "install uninstall plugin mcp serve token hook proxy window",
     "The home": "status stats doctor ledger import export copy backup restore reindex reembed shard",
 }
@@ -72,6 +73,7 @@ proxy.register(app)
 serve.register(app)
 token.register(app)
 shard.register(app)
+worker.register(app)
 
 
 def _arrange() -> None:

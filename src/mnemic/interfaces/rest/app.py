@@ -11,7 +11,7 @@ import os
 import re
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, is_dataclass
 from functools import partial
 from pathlib import Path
@@ -92,7 +92,7 @@ def application(
     rows = [Path_(ROOT + route.path, _handler(route, edits), methods=[route.method]) for route in ROUTES]
     own = [
         Path_("/healthz", _healthy), Path_("/readyz", _ready(memory)), Path_("/openapi.json", _described()),
-        Path_("/metrics", _metrics(observed)), *(Path_(path, _asset(*file)) for path, file in ASSETS.items()),
+        Path_("/metrics", _metrics(observed, memory)), *(Path_(path, _asset(*file)) for path, file in ASSETS.items()),
     ]  # fmt: skip
     mounted = list[BaseRoute]()
     if mcp is not None:
@@ -436,14 +436,17 @@ def _ready(memory: Memory) -> Handler:
     return answer
 
 
-def _metrics(observed: Observed) -> Handler:
+def _metrics(observed: Observed, memory: Memory) -> Handler:
     async def answer(request: Request) -> Response:
         access: Access = request.scope[ACCESS]
         try:
             _allowed(access.grant, ["admin"], wide=True)
         except _Stopped as stopped:
             return stopped.answer
-        return Response(observed.text(), media_type=observing.TYPE)
+        jobs = None
+        with suppress(MnemicError):  # a home that cannot be read is told by /readyz; what was counted here stands
+            jobs = await run_in_threadpool(memory.jobs)
+        return Response(observed.text(jobs), media_type=observing.TYPE)
 
     return answer
 

@@ -9,7 +9,7 @@ import json
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +69,8 @@ class Observed:
                    "token": access.grant.name if access else None}  # fmt: skip
             self._line(json.dumps(row))
 
-    def text(self) -> str:
-        """All counts, as Prometheus reads them."""
+    def text(self, jobs: Mapping[str, int] | None = None) -> str:
+        """All counts, as Prometheus reads them, and how many jobs of the home are in which state."""
         with self._guard:
             counts, sums, within, begun = dict(self._count), dict(self._sum), dict(self._within), self._begun
         rows = ["# HELP mnemic_requests_total Requests that were answered.", "# TYPE mnemic_requests_total counter"]
@@ -87,6 +87,9 @@ class Observed:
                      f"mnemic_request_seconds_count{_labels(operation=name)} {whole}"]  # fmt: skip
         rows += ["# HELP mnemic_requests_running Requests that are being answered.", "# TYPE mnemic_requests_running gauge",
                  f"mnemic_requests_running {begun}"]  # fmt: skip
+        if jobs is not None:
+            rows += ["# HELP mnemic_jobs Jobs of the home for `mnemic worker`.", "# TYPE mnemic_jobs gauge"]
+            rows += [f"mnemic_jobs{_labels(state=state)} {count}" for state, count in jobs.items()]
         return "\n".join(rows) + "\n"
 
 

@@ -295,7 +295,8 @@ def parts() -> dict[str, type]:
     from mnemic.vault import Cards, Daily, State, Vault
 
     return {"": Memory, "diary": Diary, "facts": Facts, "concerns": Concerns, "experiences": Experiences, "graph": Graph,
-            "vault": Vault, "cards": Cards, "daily": Daily, "state": State, "wiki": Wiki, "records": Records, "shards": Shards}  # fmt: skip
+            "vault": Vault, "cards": Cards, "daily": Daily, "state": State, "wiki": Wiki, "records": Records,
+            "shards": Shards}  # fmt: skip
 
 
 ROUTES = _table()

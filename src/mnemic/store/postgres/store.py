@@ -17,7 +17,7 @@ from mnemic.models.event import Change, Event, Head, Row
 from mnemic.store.archive import More
 from mnemic.store.base import CodeBlock, NewNode, VaultFile, VectorRow
 from mnemic.store.facts import Facts
-from mnemic.store.postgres import backups, checks, events, migrations, nodes, truth, vault, vectors
+from mnemic.store.postgres import backups, checks, events, jobs, migrations, nodes, truth, vault, vectors
 from mnemic.store.postgres.connection import LIMIT, SCHEMA, Database, Write, first_line
 from mnemic.store.postgres.events import Events
 from mnemic.store.postgres.nodes import Nodes
@@ -339,6 +339,11 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
                 found[name] = max(found.get(name, 0), int(size))
             total.update(found)
         return dict(total)
+
+    def jobs(self, ns: str | None = None) -> dict[str, int] | None:
+        """How many jobs are waiting, doing and failed; None where no worker has been."""
+        found = [counts for base in self.servers.all() if (counts := jobs.counts(base, ns)) is not None]
+        return {state: sum(counts[state] for counts in found) for state in found[0]} if found else None
 
     def backup(self, target: Path, more: Callable[[ZipFile], None] | None = None) -> None:
         """A copy of all rows as of one moment, and of what `more` adds, as one zip file, put into place only when complete."""

@@ -512,6 +512,9 @@ class SqliteStore(Nodes, Events, Vectors, VaultFiles, Facts):
         names = [base.path.name + end for base in self._shelves.values() for end in ("", "-wal")]
         return {name: (self.folder / name).stat().st_size for name in names if (self.folder / name).exists()}
 
+    def jobs(self, ns: str | None = None) -> None:
+        """None: what waits in a folder is done by whoever writes there."""
+
     def backup(self, target: Path, more: Callable[[ZipFile], None] | None = None) -> None:
         """A verified copy of all shelves, and of what `more` adds, as one zip file, put into place only when complete."""
         backups.write(self, target, more)
