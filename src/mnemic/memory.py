@@ -37,7 +37,7 @@ from mnemic.capture.indexing import Drained
 from mnemic.capture.records import Records
 from mnemic.clock import DAY_MS, Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_reranker
-from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, ModelError, NotFound, Refused, StoreError
+from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, ModelError, NotFound, QuotaExceeded, Refused, StoreError
 from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
 from mnemic.knowledge.erasure import Erasure, is_record
@@ -50,6 +50,7 @@ from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.chain import changes_of
 from mnemic.ledger.chain import opened as unpacked
+from mnemic.ledger.quota import Quota
 from mnemic.ledger.record import NOT_UNDOABLE, digest, erasure_mac, shown
 from mnemic.ledger.revisions import compared, revisions
 from mnemic.ledger.served import checked
@@ -113,7 +114,10 @@ class Memory:
         self._given = embedder
         self._chosen = self._store.meta(META)
         first, self._against = embedder_for(Chosen.read(self._chosen), settings.embed, embedder)
-        self._ledger = Ledger(self._store, witness or FolderWitness(settings.config), self.clock, self.ids)
+        self._quota = Quota(self._store, settings.limits)
+        self._ledger = Ledger(
+            self._store, witness or FolderWitness(settings.config), self.clock, self.ids, self._quota
+        )  # fmt: skip
         self._intake = Intake(self._store, self._ledger, self.clock, settings.capture)
         self._forgetting = Forgetting(self._store, self._ledger, self._intake, self.clock)
         self._usages = Usages(self._store, self._ledger, self.clock, settings.decay)
@@ -150,6 +154,8 @@ class Memory:
         self._borrowed = False
         self._wiki: Wiki | None = None
         self.last_error: str | None = None
+        self._crowded = False
+        """Whether the last capture was refused for want of room."""
         if self.vault.together.interrupted:
             with suppress(MnemicError):  # another process is at it, or the next sync tells what is wrong
                 self._recover()
@@ -228,7 +234,10 @@ class Memory:
         importance: float | None = None, context: str = "", source: str | None = None, origin: Origin = "user",
         op_id: str | None = None, allow_erased: bool = False, index: bool = True, reason: str = "",
     ) -> Receipt:  # fmt: skip
-        """Store a text as a document and index it. `importance` is 0..1; `reason` stands in the ledger. Raises BadInput."""
+        """Store a text as a document and index it. `importance` is 0..1; `reason` stands in the ledger.
+
+        Raises BadInput, QuotaExceeded.
+        """
         if importance is not None and not 0 <= importance <= 1:
             raise BadInput(f"importance {importance!r} must lie between 0 and 1")
         note = Note(
@@ -245,7 +254,7 @@ class Memory:
     ) -> CaptureReport:  # fmt: skip
         """Store a conversation, exchange by exchange; a new session is named `title`, else after its first words.
 
-        Raises BadInput before anything is stored.
+        Raises BadInput before anything is stored, and QuotaExceeded where there is no room.
         """
         turns = list(turns)
         report = self._intake.capture(
@@ -284,7 +293,13 @@ class Memory:
         return self._indexer.drain(self.namespace, progress=progress) if self._follow() else done
 
     def observe(self, session: str, turn: Turn) -> None:
-        """Take a turn of a running conversation; returns at once. A worker thread writes whole exchanges."""
+        """Take a turn of a running conversation; returns at once. A worker thread writes whole exchanges.
+
+        Raises QuotaExceeded where the last could not be written for want of room, and there is none yet.
+        """
+        if self._crowded:  # what is taken now would only wait, in this process's memory
+            self._quota.check(self.namespace)
+            self._crowded = False
         if self._buffer is None:
             capture = self.settings.capture
             self._buffer = ConversationBuffer(
@@ -325,6 +340,7 @@ class Memory:
 
     def _note_failure(self, error: Exception) -> None:
         self.last_error = str(error)
+        self._crowded = isinstance(error, QuotaExceeded)
 
     def index(self, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
         """Embed what still waits for it."""
@@ -1316,7 +1332,12 @@ class Memory:
         found = self._usages.decay(ns, {})
         shelves = {name: self._store.count(ns, "documents", {"shelf": name}) for name in SHELVES}
         return {"documents": found["documents"], "tiers": found["tiers"], "mean_relevance": found["mean_relevance"],
-                "shelves": shelves, "bytes": self._store.sizes()}  # fmt: skip
+                "shelves": shelves, **self._room(), "bytes": self._store.sizes()}  # fmt: skip
+
+    def _room(self) -> dict[str, Any]:
+        """What the namespace holds of its quota, where it has one."""
+        allowed = self.settings.limits.of(self.namespace).nodes
+        return {"quota": {"held": self._quota.held(self.namespace), "allowed": allowed}} if allowed else {}
 
     def status(self) -> dict[str, Any]:
         """How much there is, and how it is being remembered."""
@@ -1333,6 +1354,7 @@ class Memory:
             "head": None if head is None else {"seq": head.seq, "hash": head.hash},
             "embedder": self._embedder.identity,
             "scoring": self.settings.recall.scoring,
+            **self._room(),
             "bytes": self._store.sizes(),
         }
 
@@ -1554,12 +1576,15 @@ class _VaultDoor:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
+    def room(self) -> None:
+        self._memory._quota.check(self._memory.namespace)
+
     def take(self, page: Page) -> Receipt:
         memory, ns = self._memory, self._memory.namespace
         human = page.origin == "human-file"
         note = Note(
             text=page.text, title=page.title, kind=page.kind, at=page.at, source=page.source, origin=page.origin,
-            actor="human" if human else page.origin, path=page.path, was=page.was,
+            actor="human" if human else page.origin, path=page.path, was=page.was, follows=True,
         )  # fmt: skip
         receipt = memory._intake.remember(ns, note)
         if receipt.path is not None:
