@@ -66,6 +66,7 @@ from mnemic.models.semantic import Profile
 from mnemic.recall import Outdated, Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import ENGINE_FILES, Store, batches, open_store
+from mnemic.telemetry import Telemetry
 from mnemic.text.clean import encodable
 from mnemic.text.mention import names, paths
 from mnemic.text.tree import slug
@@ -101,12 +102,13 @@ class Memory:
     def __init__(
         self, settings: Settings, *, store: Store | None = None, embedder: Embedder | None = None,
         clock: Clock | None = None, ids: Ids | None = None, witness: Witness | None = None,
-        reranker: Reranker | None = None, judge: Judge | None = None,
+        reranker: Reranker | None = None, judge: Judge | None = None, telemetry: Telemetry | None = None,
     ) -> None:  # fmt: skip
         self.settings = settings
         self.namespace = settings.namespace
         self.clock = clock or _clock(settings)
         self.ids = ids or RandomIds()
+        self.telemetry = telemetry or Telemetry()
         self._store = store or open_store(
             settings.home, settings.store.url.value, connections=settings.store.connections,
             partitions=settings.store.partitions,
@@ -116,7 +118,8 @@ class Memory:
         first, self._against = embedder_for(Chosen.read(self._chosen), settings.embed, embedder)
         self._quota = Quota(self._store, settings.limits)
         self._ledger = Ledger(
-            self._store, witness or FolderWitness(settings.config), self.clock, self.ids, self._quota
+            self._store, witness or FolderWitness(settings.config), self.clock, self.ids, self._quota,
+            self.telemetry.wrote,
         )  # fmt: skip
         self._intake = Intake(self._store, self._ledger, self.clock, settings.capture)
         self._forgetting = Forgetting(self._store, self._ledger, self._intake, self.clock)
@@ -218,7 +221,7 @@ class Memory:
         made = Memory(
             replace(self.settings, namespace=checked_namespace(namespace)), store=self._store, clock=self.clock,
             embedder=self._embedder, ids=self.ids, witness=self._ledger.witness, judge=self._judge,
-            reranker=self._reranker,
+            reranker=self._reranker, telemetry=self.telemetry,
         )  # fmt: skip
         made._borrowed, made._given, made._against = True, self._given, self._against
         return made
@@ -359,16 +362,18 @@ class Memory:
         """
         recall = self.settings.recall
         budget = budget or Budget(nodes=recall.nodes, chars=recall.chars, node_chars=recall.node_chars)
-        while True:
-            try:
-                answer = self._recall.ask(
-                    self.namespace, query, scope=scope, budget=budget, scoring=scoring or recall.scoring, why_not=why_not,
-                    mode=mode or recall.mode, draw=draw, outdated=lambda: self._store.meta(META) != self._chosen,
-                )  # fmt: skip
-                break
-            except Outdated:
-                with suppress(StoreError):  # what cannot be read is told by the answer
-                    self._follow()
+        with self.telemetry.recall() as told:
+            while True:
+                try:
+                    answer = self._recall.ask(
+                        self.namespace, query, scope=scope, budget=budget, scoring=scoring or recall.scoring, why_not=why_not,
+                        mode=mode or recall.mode, draw=draw, outdated=lambda: self._store.meta(META) != self._chosen,
+                    )  # fmt: skip
+                    break
+                except Outdated:
+                    with suppress(StoreError):  # what cannot be read is told by the answer
+                        self._follow()
+            told(answer)
         if self._against:
             answer = replace(answer, degraded=(*answer.degraded, self._against))
         return replace(answer, frame=self._frame(answer)) if frame else answer
@@ -1357,6 +1362,10 @@ class Memory:
             **self._room(),
             "bytes": self._store.sizes(),
         }
+
+    def waiting(self) -> int:
+        """How many documents of the home wait for their vectors, counted up to 10,000."""
+        return len(self._store.queue(None, limit=10_000))
 
     def doctor(self) -> dict[str, Any]:
         """Check everything that can be checked here, and say what to do about what is wrong."""

@@ -43,6 +43,8 @@ class Ledger:
     ids: Ids
     quota: Quota | None = None
     """None: every namespace may hold what it likes."""
+    told: Callable[[str], None] = lambda operation: None
+    """Told of every commit, by the operation of its last entry."""
 
     def full(self, namespace: str) -> QuotaExceeded | None:
         """Why nothing may be added to a namespace, if so."""
@@ -113,6 +115,7 @@ class Ledger:
     def committed(self, namespace: str, event: Event) -> None:
         """Note the new head outside the store. Call it right after the commit."""
         self.witness.note(self.store.store_id, namespace, Head(event.seq, event.hash))
+        self.told(event.op)
 
     def _refuse_behind(self, namespace: str, head: Head | None) -> None:
         seen = self.witness.seen(self.store.store_id, namespace)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mnemic import Memory
-from mnemic.interfaces.rest.observed import Observed
+from mnemic.telemetry import Telemetry
 from tests.interfaces.mcp.clients import home
 from tests.interfaces.rest.clients import Client
 from tests.servers import Server
@@ -19,8 +19,8 @@ NOTE = "Ada prefers the window seat."
 
 def test_requests_are_counted_by_operation_and_status(tmp_path: Path) -> None:
     ticks = iter(range(100))
-    with home(tmp_path) as memory:
-        client = Client(memory, observed=Observed(seconds=lambda: next(ticks) / 10))
+    with home(tmp_path, telemetry=Telemetry(seconds=lambda: next(ticks) / 10)) as memory:
+        client = Client(memory)
         client.post("/remember", text=NOTE)
         client.ask("POST", "/api/v1/recall", headers={})
         client.ask("GET", "/api/v1/page?path=/notes/secret")
@@ -46,7 +46,7 @@ def test_metrics_are_for_whoever_looks_after_the_service(tmp_path: Path) -> None
 def test_a_line_of_the_log_tells_of_a_request_and_nothing_of_what_it_says(tmp_path: Path) -> None:
     lines: list[str] = []
     with home(tmp_path) as memory:
-        client = Client(memory, observed=Observed(lines.append))
+        client = Client(memory, line=lines.append)
         client.post("/remember", text=NOTE, title="A secret")
         client.ask("GET", "/api/v1/page?path=/notes/secret&x=secret", headers=client.granted("read"))
         client.ask("SECRET", "/api/v1/secret")
