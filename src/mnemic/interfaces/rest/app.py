@@ -33,6 +33,7 @@ from mnemic.interfaces.mcp import pages
 from mnemic.interfaces.mcp.schema import checked
 from mnemic.interfaces.rest import observed as observing
 from mnemic.interfaces.rest.door import MEM0, METRICS, Door, said
+from mnemic.interfaces.rest.looks import Look
 from mnemic.interfaces.rest.observed import Line, Observed
 from mnemic.interfaces.rest.openapi import IMPORTS, LIMIT, MOST, ROOT, document
 from mnemic.interfaces.rest.problems import of_error, problem, written
@@ -430,8 +431,10 @@ def _ready(memory: Memory) -> Handler:
         needed = [home] if memory.settings.store.url.value else [home, home / "memory.db"]
         return None if all(os.access(place, os.W_OK) for place in needed) else "the home cannot be written"
 
+    looked = Look[str | None](look, "the home does not answer")
+
     async def answer(_: Request) -> Response:
-        why = await run_in_threadpool(look)
+        why = await run_in_threadpool(looked)
         if why is not None:
             return said(problem(503, f"{why}: run `mnemic doctor`"))
         return Response(written({"ok": True}), media_type="application/json")
@@ -440,17 +443,15 @@ def _ready(memory: Memory) -> Handler:
 
 
 def _metrics(memory: Memory, observed: Observed) -> Handler:
+    waiting = Look[int | None](memory.waiting, None)
+
     async def answer(request: Request) -> Response:
         access: Access = request.scope[ACCESS]
         try:
             _allowed(access.grant, ["admin"], wide=True)
         except _Stopped as stopped:
             return stopped.answer
-        try:
-            waiting = await run_in_threadpool(memory.waiting)
-        except MnemicError:  # readiness tells why; what was counted is told all the same
-            waiting = 0
-        return Response(observed.text(waiting), media_type=observing.TYPE)
+        return Response(observed.text(await run_in_threadpool(waiting)), media_type=observing.TYPE)
 
     return answer
 

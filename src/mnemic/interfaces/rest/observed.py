@@ -61,8 +61,8 @@ class Observed:
                 if self._line is not None:
                     self._line(_row(scope, method, name, status, seconds))
 
-    def text(self, waiting: int) -> str:
-        """All counts, as Prometheus reads them; `waiting`: documents that wait for their vectors."""
+    def text(self, waiting: int | None) -> str:
+        """All counts, as Prometheus reads them; `waiting`: documents that wait for their vectors, where that is known."""
         with self._guard:
             counts, begun = dict(self._count), self._begun
         told = self._telemetry
@@ -76,8 +76,9 @@ class Observed:
         rows += _histogram("mnemic_recall_stage_seconds", "How long their stages took.", "stage", told.stages)
         rows += ["# HELP mnemic_writes_total Commits, by their last entry's verb.", "# TYPE mnemic_writes_total counter"]
         rows += [f"mnemic_writes_total{_labels(operation=name)} {count}" for name, count in sorted(told.written().items())]
-        rows += ["# HELP mnemic_waiting Documents that wait for their vectors.", "# TYPE mnemic_waiting gauge",
-                 f"mnemic_waiting {waiting}"]  # fmt: skip
+        if waiting is not None:
+            rows += ["# HELP mnemic_waiting Documents that wait for their vectors.", "# TYPE mnemic_waiting gauge",
+                     f"mnemic_waiting {waiting}"]  # fmt: skip
         return "\n".join(rows) + "\n"
 
 

@@ -12,6 +12,7 @@ from mnemic.errors import (
     Conflict,
     Damaged,
     DiskFull,
+    Interrupted,
     MissingExtra,
     MnemicError,
     ModelError,
@@ -25,8 +26,8 @@ from mnemic.errors import (
 
 TYPE = "application/problem+json"
 STATUS: Mapping[type[MnemicError], int] = {
-    BadInput: 400, NotFound: 404, Conflict: 409, Refused: 422, RateLimited: 429, QuotaExceeded: 507, DiskFull: 507,
-    NewerSchema: 503, Damaged: 503, StoreError: 503, MissingExtra: 501, ModelError: 502,
+    BadInput: 400, NotFound: 404, Conflict: 409, Interrupted: 503, Refused: 422, RateLimited: 429, QuotaExceeded: 507,
+    DiskFull: 507, NewerSchema: 503, Damaged: 503, StoreError: 503, MissingExtra: 501, ModelError: 502,
 }  # fmt: skip
 """The nearest of an error's kinds counts."""
 ANSWERS: Mapping[int, str] = {
