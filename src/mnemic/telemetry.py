@@ -194,6 +194,9 @@ class _OpenTelemetry:
 
 
 @cache
-def _opened(tracers: TracerProvider | None, meters: MeterProvider | None) -> _OpenTelemetry:
-    """One set of instruments a provider, however many homes are opened."""
-    return _OpenTelemetry(tracers, meters)
+def _opened(tracers: TracerProvider | None, meters: MeterProvider | None) -> _OpenTelemetry | None:
+    """One set of instruments a provider, however many homes are opened; None for an API that knows no metrics yet."""
+    try:
+        return _OpenTelemetry(tracers, meters)
+    except ImportError:
+        return None
