@@ -21,6 +21,7 @@ ORDER = [
     "settings",
     "failures",
     "background",
+    "telemetry",
     "text",
     "store|embed|llm",
     "ledger",

@@ -40,6 +40,13 @@ def test_a_key_never_shows_itself(tmp_path: Path) -> None:
     assert not Secret("")
 
 
+def test_a_namespace_has_the_limits_of_all_but_what_is_said_for_it_alone(tmp_path: Path) -> None:
+    text = '[limits]\nnodes = 9\nrequests_per_minute = 60\n[limits.namespaces."Ada & Ben"]\nnodes = 0\n'
+    limits = load({"HOME": "/nowhere"}, home=written(tmp_path, text)).limits
+    assert [(one.nodes, one.requests_per_minute) for one in (limits.of("other"), limits.of("Ada & Ben"))] == [(9, 60), (0, 60)]
+    assert (load({}, home="/nowhere").limits.nodes, load({}, home="/nowhere").limits.requests_per_minute) == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -50,6 +57,11 @@ def test_a_key_never_shows_itself(tmp_path: Path) -> None:
         ("[capture]\nidle_seconds = nan\n", "capture.idle_seconds = nan"),
         ('[embed]\nembedder = "magic"\n', "'magic' is unknown: hashing, onnx or http"),
         ("recall = 3\n", "must be a table"),
+        ("[limits]\nrequest = 3\n", "unknown key 'request' in .*known are requests_per_minute, nodes"),
+        ("[limits]\nnodes = -1\n", "limits.nodes = -1"),
+        ("[limits]\nnamespaces = 3\n", r"\[limits.namespaces\] must hold a table"),
+        ("[limits.namespaces.ada]\nnode = 3\n", r"unknown key 'node' in \[limits.namespaces.ada\]"),
+        ('[limits.namespaces." "]\nnodes = 3\n', "namespace ' ' cannot be used"),
         ("[recall\n", "cannot be read"),
         ("namespace = 3\n", "namespace '3' cannot be used"),
     ],

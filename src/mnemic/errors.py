@@ -4,6 +4,8 @@
     ├── BadInput          the caller gave something that cannot be used
     ├── NotFound          no such path, event, session or identifier
     ├── Refused           a rule of memory forbids it (an impossible transition, a missing reason)
+    ├── QuotaExceeded     the namespace holds all that it may; nothing was stored
+    ├── RateLimited       too much was asked in too short a time; nothing was done
     ├── Conflict          the state is not what the change was based on
     │   └── Interrupted   the server broke a write off; nothing was stored, and repeating it is safe
     ├── StoreError        the home cannot be opened, read or written
@@ -35,6 +37,18 @@ class NotFound(MnemicError):
 
 class Refused(MnemicError):
     """A rule of memory forbids it."""
+
+
+class QuotaExceeded(MnemicError):
+    """The namespace holds all that it may: nothing was stored. What reads, forgets, erases or takes back still works."""
+
+
+class RateLimited(MnemicError):
+    """Too much was asked in too short a time: nothing was done, and the same request is good after `seconds`."""
+
+    def __init__(self, why: str, seconds: int) -> None:
+        super().__init__(why)
+        self.seconds = seconds
 
 
 class Conflict(MnemicError):

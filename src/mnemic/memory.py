@@ -38,7 +38,7 @@ from mnemic.capture.records import Records
 from mnemic.capture.shards import Shards
 from mnemic.clock import DAY_MS, Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_reranker
-from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, ModelError, NotFound, Refused, StoreError
+from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, ModelError, NotFound, QuotaExceeded, Refused, StoreError
 from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
 from mnemic.knowledge.erasure import Erasure, is_record
@@ -51,6 +51,7 @@ from mnemic.knowledge.profile import MAX_TOKENS, profile
 from mnemic.ledger import FolderWitness, Ledger, Witness
 from mnemic.ledger.chain import changes_of
 from mnemic.ledger.chain import opened as unpacked
+from mnemic.ledger.quota import Quota
 from mnemic.ledger.record import NOT_UNDOABLE, digest, erasure_mac, shown
 from mnemic.ledger.revisions import compared, revisions
 from mnemic.ledger.served import checked
@@ -66,6 +67,7 @@ from mnemic.models.semantic import Profile
 from mnemic.recall import Outdated, Recall
 from mnemic.settings import Settings, checked_namespace, load
 from mnemic.store import ENGINE_FILES, Store, batches, open_store
+from mnemic.telemetry import Telemetry
 from mnemic.text.clean import encodable
 from mnemic.text.mention import names, paths
 from mnemic.text.tree import slug
@@ -104,12 +106,13 @@ class Memory:
     def __init__(
         self, settings: Settings, *, store: Store | None = None, embedder: Embedder | None = None,
         clock: Clock | None = None, ids: Ids | None = None, witness: Witness | None = None,
-        reranker: Reranker | None = None, judge: Judge | None = None,
+        reranker: Reranker | None = None, judge: Judge | None = None, telemetry: Telemetry | None = None,
     ) -> None:  # fmt: skip
         self.settings = settings
         self.namespace = settings.namespace
         self.clock = clock or _clock(settings)
         self.ids = ids or RandomIds()
+        self.telemetry = telemetry or Telemetry()
         self._store = store or open_store(
             settings.home, settings.store.url.value, connections=settings.store.connections,
             partitions=settings.store.partitions,
@@ -117,7 +120,11 @@ class Memory:
         self._given = embedder
         self._chosen = self._store.meta(META)
         first, self._against = embedder_for(Chosen.read(self._chosen), settings.embed, embedder)
-        self._ledger = Ledger(self._store, witness or FolderWitness(settings.config), self.clock, self.ids)
+        self._quota = Quota(self._store, settings.limits)
+        self._ledger = Ledger(
+            self._store, witness or FolderWitness(settings.config), self.clock, self.ids, self._quota,
+            self.telemetry.wrote,
+        )  # fmt: skip
         self._intake = Intake(self._store, self._ledger, self.clock, settings.capture)
         self._forgetting = Forgetting(self._store, self._ledger, self._intake, self.clock)
         self._usages = Usages(self._store, self._ledger, self.clock, settings.decay)
@@ -155,6 +162,8 @@ class Memory:
         self._borrowed = False
         self._wiki: Wiki | None = None
         self.last_error: str | None = None
+        self._crowded = False
+        """Whether the last capture was refused for want of room."""
         if self.vault.together.interrupted:
             with suppress(MnemicError):  # another process is at it, or the next sync tells what is wrong
                 self._recover()
@@ -217,7 +226,7 @@ class Memory:
         made = Memory(
             replace(self.settings, namespace=checked_namespace(namespace)), store=self._store, clock=self.clock,
             embedder=self._embedder, ids=self.ids, witness=self._ledger.witness, judge=self._judge,
-            reranker=self._reranker,
+            reranker=self._reranker, telemetry=self.telemetry,
         )  # fmt: skip
         made._borrowed, made._given, made._against = True, self._given, self._against
         return made
@@ -233,7 +242,10 @@ class Memory:
         importance: float | None = None, context: str = "", source: str | None = None, origin: Origin = "user",
         op_id: str | None = None, allow_erased: bool = False, index: bool = True, reason: str = "",
     ) -> Receipt:  # fmt: skip
-        """Store a text as a document and index it. `importance` is 0..1; `reason` stands in the ledger. Raises BadInput."""
+        """Store a text as a document and index it. `importance` is 0..1; `reason` stands in the ledger.
+
+        Raises BadInput, QuotaExceeded.
+        """
         if importance is not None and not 0 <= importance <= 1:
             raise BadInput(f"importance {importance!r} must lie between 0 and 1")
         note = Note(
@@ -250,7 +262,7 @@ class Memory:
     ) -> CaptureReport:  # fmt: skip
         """Store a conversation, exchange by exchange; a new session is named `title`, else after its first words.
 
-        Raises BadInput before anything is stored.
+        Raises BadInput before anything is stored, and QuotaExceeded where there is no room.
         """
         turns = list(turns)
         report = self._intake.capture(
@@ -291,7 +303,13 @@ class Memory:
         return self._indexer.drain(self.namespace, progress=progress) if self._follow() else done
 
     def observe(self, session: str, turn: Turn) -> None:
-        """Take a turn of a running conversation; returns at once. A worker thread writes whole exchanges."""
+        """Take a turn of a running conversation; returns at once. A worker thread writes whole exchanges.
+
+        Raises QuotaExceeded where the last could not be written for want of room, and there is none yet.
+        """
+        if self._crowded:  # what is taken now would only wait, in this process's memory
+            self._quota.check(self.namespace)
+            self._crowded = False
         if self._buffer is None:
             capture = self.settings.capture
             self._buffer = ConversationBuffer(
@@ -332,6 +350,7 @@ class Memory:
 
     def _note_failure(self, error: Exception) -> None:
         self.last_error = str(error)
+        self._crowded = isinstance(error, QuotaExceeded)
 
     def index(self, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
         """Embed what still waits for it."""
@@ -350,16 +369,18 @@ class Memory:
         """
         recall = self.settings.recall
         budget = budget or Budget(nodes=recall.nodes, chars=recall.chars, node_chars=recall.node_chars)
-        while True:
-            try:
-                answer = self._recall.ask(
-                    self.namespace, query, scope=scope, budget=budget, scoring=scoring or recall.scoring, why_not=why_not,
-                    mode=mode or recall.mode, draw=draw, outdated=lambda: self._store.meta(META) != self._chosen,
-                )  # fmt: skip
-                break
-            except Outdated:
-                with suppress(StoreError):  # what cannot be read is told by the answer
-                    self._follow()
+        with self.telemetry.recall() as told:
+            while True:
+                try:
+                    answer = self._recall.ask(
+                        self.namespace, query, scope=scope, budget=budget, scoring=scoring or recall.scoring, why_not=why_not,
+                        mode=mode or recall.mode, draw=draw, outdated=lambda: self._store.meta(META) != self._chosen,
+                    )  # fmt: skip
+                    break
+                except Outdated:
+                    with suppress(StoreError):  # what cannot be read is told by the answer
+                        self._follow()
+            told(answer)
         if self._against:
             answer = replace(answer, degraded=(*answer.degraded, self._against))
         return replace(answer, frame=self._frame(answer)) if frame else answer
@@ -1381,7 +1402,12 @@ class Memory:
         found = self._usages.decay(ns, {})
         shelves = {name: self._store.count(ns, "documents", {"shelf": name}) for name in SHELVES}
         return {"documents": found["documents"], "tiers": found["tiers"], "mean_relevance": found["mean_relevance"],
-                "shelves": shelves, "bytes": self._store.sizes()}  # fmt: skip
+                "shelves": shelves, **self._room(), "bytes": self._store.sizes()}  # fmt: skip
+
+    def _room(self) -> dict[str, Any]:
+        """What the namespace holds of its quota, where it has one."""
+        allowed = self.settings.limits.of(self.namespace).nodes
+        return {"quota": {"held": self._quota.held(self.namespace), "allowed": allowed}} if allowed else {}
 
     def status(self) -> dict[str, Any]:
         """How much there is, and how it is being remembered."""
@@ -1399,8 +1425,13 @@ class Memory:
             "head": None if head is None else {"seq": head.seq, "hash": head.hash},
             "embedder": self._embedder.identity,
             "scoring": self.settings.recall.scoring,
+            **self._room(),
             "bytes": self._store.sizes(),
         }
+
+    def waiting(self) -> int:
+        """How many documents of the home wait for their vectors, counted up to 10,000."""
+        return len(self._store.queue(None, limit=10_000))
 
     def doctor(self) -> dict[str, Any]:
         """Check everything that can be checked here, and say what to do about what is wrong."""
@@ -1628,12 +1659,15 @@ class _VaultDoor:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
+    def room(self) -> None:
+        self._memory._quota.check(self._memory.namespace)
+
     def take(self, page: Page) -> Receipt:
         memory, ns = self._memory, self._memory.namespace
         human = page.origin == "human-file"
         note = Note(
             text=page.text, title=page.title, kind=page.kind, at=page.at, source=page.source, origin=page.origin,
-            actor="human" if human else page.origin, path=page.path, was=page.was,
+            actor="human" if human else page.origin, path=page.path, was=page.was, follows=True,
         )  # fmt: skip
         receipt = memory._intake.remember(ns, note)
         if receipt.path is not None:

@@ -19,6 +19,7 @@ from mnemic.errors import BadInput
 EmbedderName = Literal["hashing", "onnx", "http"]
 NAMESPACE_CHARS = 200
 T = TypeVar("T")
+U = TypeVar("U")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -223,6 +224,28 @@ class VaultSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """How much one namespace may ask and hold."""
+
+    requests_per_minute: int = 0
+    """That one `mnemic serve` answers: a minute's worth at once, then evenly. 0: no limit. Each process counts by itself."""
+    nodes: int = 0
+    """Passages that it may hold; what would add to them is refused from there on. 0: no limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitSettings(Limit):
+    """`[limits]`: the limits of every namespace, and in `[limits.namespaces."NAME"]` those of single ones."""
+
+    namespaces: Mapping[str, Limit] = field(default_factory=dict)
+    """Namespace → what is different for it."""
+
+    def of(self, namespace: str) -> Limit:
+        """The limits of a namespace."""
+        return self.namespaces.get(namespace, self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that can be set."""
 
@@ -240,6 +263,7 @@ class Settings:
     rotate: RotateSettings = field(default_factory=RotateSettings)
     dream: DreamSettings = field(default_factory=DreamSettings)
     vault: VaultSettings = field(default_factory=VaultSettings)
+    limits: LimitSettings = field(default_factory=LimitSettings)
 
     @property
     def place(self) -> str:
@@ -273,10 +297,11 @@ def load(
         rotate=_section(RotateSettings, parts.pop("rotate", {}), "rotate"),
         dream=_section(DreamSettings, parts.pop("dream", {}), "dream"),
         vault=_section(VaultSettings, parts.pop("vault", {}), "vault"),
+        limits=_limits(parts.pop("limits", {})),
     )
     if parts:
         raise BadInput(f"mnemic.toml: unknown {sorted(parts)[0]!r}; known are namespace, store, embed, capture, recall,"
-                       " llm, decay, rotate, dream, vault")
+                       " llm, decay, rotate, dream, vault, limits")
     if url := store_url(environ, home):
         settings = replace(settings, store=replace(settings.store, url=Secret(url)))
     settings = replace(
@@ -357,18 +382,30 @@ def _check_zone(name: str) -> None:
         raise BadInput(f"mnemic.toml: vault.timezone {name!r} is unknown here: write e.g. Europe/Lisbon") from None
 
 
+def _apart(values: Any, name: str, whole: type[T], each: type[U], single: str) -> tuple[T, dict[str, U]]:
+    """A section, and the tables in it for single kinds; what one of these does not say it has from the section."""
+    kinds = values.get(single, {}) if isinstance(values, dict) else {}
+    if not isinstance(kinds, dict):
+        raise BadInput(f"mnemic.toml: [{name}.{single}] must hold a table for each of them")
+    base = values if not isinstance(values, dict) else {key: value for key, value in values.items() if key != single}
+    settings = _section(whole, base, name)
+    own = {item.name: getattr(settings, item.name) for item in fields(each)}  # type: ignore[arg-type]
+    found = {}
+    for kind, given in kinds.items():
+        _section(each, given, f"{name}.{single}.{kind}")
+        found[kind] = each(**{**own, **given})
+    return settings, found
+
+
+def _limits(values: Any) -> LimitSettings:
+    """`[limits]`; what a namespace does not say it has from there."""
+    settings, found = _apart(values, "limits", LimitSettings, Limit, "namespaces")
+    return replace(settings, namespaces={checked_namespace(name): limit for name, limit in found.items()})
+
+
 def _decay(values: Any) -> DecaySettings:
     """`[decay]`; what a type does not say it has from there."""
-    types = values.get("types", {}) if isinstance(values, dict) else {}
-    if not isinstance(types, dict):
-        raise BadInput("mnemic.toml: [decay.types] must hold a table for each type")
-    base = values if not isinstance(values, dict) else {key: value for key, value in values.items() if key != "types"}
-    settings = _section(DecaySettings, base, "decay")
-    own = {item.name: getattr(settings, item.name) for item in fields(Curve)}
-    curves = {}
-    for kind, given in types.items():
-        _section(Curve, given, f"decay.types.{kind}")
-        curves[kind] = Curve(**{**own, **given})
+    settings, curves = _apart(values, "decay", DecaySettings, Curve, "types")
     for name, curve in {"decay": settings, **{f"decay.types.{kind}": curve for kind, curve in curves.items()}}.items():
         if not curve.active < curve.warm < curve.cold or not 0 <= curve.floor <= 1:
             raise BadInput(f"mnemic.toml: [{name}] needs active < warm < cold in days, and a floor from 0 to 1")

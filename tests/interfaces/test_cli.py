@@ -184,3 +184,15 @@ def test_going_over_to_another_embedder_says_what_it_did_and_lasts(run: Run) -> 
     assert answer(run("status", "--json"))["embedder"] == done["to"]
     wrong = run("reembed", "--url", "http://127.0.0.1:9/v1", "--model", "m")
     assert wrong.returncode == 1 and "the http embedder needs dim" in wrong.stderr
+
+
+def test_a_full_namespace_ends_with_1_and_says_what_to_do(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "mnemic.toml").write_text("[limits]\nnodes = 1\n")
+    answer(run("remember", "Ada sits at the window.", "--json"))
+    assert answer(run("status", "--json"))["quota"] == {"held": 1, "allowed": 1}
+    refused = run("remember", "Ben sits at the door.", "--json")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith("mnemic: the namespace 'default' holds 1 nodes, and 1 are allowed (limits.nodes)")
+    assert run("forget", "/notes/ada-sits-at-the-window", "--erase").returncode == 0
+    assert answer(run("remember", "Ben sits at the door.", "--json"))["status"] == "stored"

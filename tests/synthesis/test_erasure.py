@@ -30,6 +30,29 @@ def test_an_erased_conversation_leaves_no_byte_in_articles_store_or_journal(tmp_
         assert memory.dream()["articles"]["updated"] == 0
 
 
+def test_an_erasure_goes_through_to_the_articles_in_a_namespace_that_is_full(tmp_path: Path) -> None:
+    with opened(tmp_path) as memory:
+        told(memory)
+        say(memory, "three", ("user", "Ada", "I planted a lemon tree called Quince."))
+        home = memory.settings.home
+    off = '[vault]\ngit = "off"\n'
+    (home / "mnemic.toml").write_text(f"{off}[limits]\nnodes = 1\n")
+    with opened(tmp_path) as memory:
+        memory.dream()  # what it makes anew stays a file for now
+        memory.forget("/sessions/two/1", erase=True)
+        assert "windmill" in article(memory, "Ada")
+        assert memory.verify().ok
+        assert memory.status()["quota"]["allowed"] == 1
+    assert holds(tmp_path, "zeppelins") == []
+    (home / "mnemic.toml").write_text(off)
+    with opened(tmp_path) as memory:
+        assert memory.vault.sync().skipped == {}
+        assert {row["path"] for row in memory.tree("/articles", depth=1)} == {
+            "/" + path.removesuffix(".md").lower() for path in files(memory) if path.startswith("articles/")
+        }  # fmt: skip
+        assert memory.verify().ok
+
+
 def test_erasing_one_turn_keeps_the_citations_of_the_others(tmp_path: Path) -> None:
     with opened(tmp_path) as memory:
         say(memory, "s", ("user", "Ada", "I adopted a puppy named Biscuit."), ("user", "Ada", "I keep bees in the orchard."))

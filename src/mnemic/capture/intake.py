@@ -16,7 +16,7 @@ from functools import partial
 
 from mnemic.capture.trees import document_nodes, exchange_nodes, note_nodes
 from mnemic.clock import Clock, from_ms, iso, to_ms
-from mnemic.errors import BadInput, Conflict
+from mnemic.errors import BadInput, Conflict, QuotaExceeded
 from mnemic.ledger import Ledger, canonical
 from mnemic.ledger.record import digest, erasure_mac
 from mnemic.ledger.served import checked, intact
@@ -66,6 +66,8 @@ class Note:
     """The source it was read from before it was moved."""
     reason: str = ""
     """Why it is remembered, for the ledger."""
+    follows: bool = False
+    """Whether it is a file that is there whatever memory says: what is known of it follows it, also in a full namespace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,8 @@ class Intake:
     # notes and files
 
     def remember(self, ns: str, note: Note) -> Receipt:
-        """Store one text as a document. Raises BadInput for what cannot be stored; everything else is a receipt."""
+        """Store one text as a document. Raises BadInput for what cannot be stored, QuotaExceeded where there is no room;
+        everything else is a receipt."""
         return repeated(lambda: self._remember(ns, note))
 
     def _remember(self, ns: str, note: Note) -> Receipt:
@@ -190,11 +193,19 @@ class Intake:
             "revise" if before else "remember", f"document:{document.id}", note.actor, note.origin, note.reason,
             changes=tuple(self._changes(ns, before, document)), note={"path": document.path, "redacted": clean.redacted},
         )  # fmt: skip
+        nodes = note_nodes(document, clean.text)
+        self._refuse_full(ns, note, before, len(nodes))
         event = self._ledger.record(tx, ns, draft)
         tx.add_text(text_id, document.id, clean.text)
-        ids = tx.replace_nodes(document.id, note_nodes(document, clean.text))
+        ids = tx.replace_nodes(document.id, nodes)
         tx.enqueue(document.id, now)
         return event, Receipt("stored", document.path, len(ids), clean.redacted, None, note.op_id, event.seq)
+
+    def _refuse_full(self, ns: str, note: Note, before: Document | None, nodes: int) -> None:
+        """Raises QuotaExceeded for what would add nodes to a full namespace; a revision that adds none may pass."""
+        full = self._ledger.full(ns)
+        if full and not (before and (note.follows or nodes <= len(self._store.nodes(ns, before.id)))):
+            raise full
 
     def _place(self, ns: str, note: Note, title: str, before: Document | None) -> str:
         wanted = note.path or (before.path if before else f"/{FOLDERS.get(note.kind, note.kind)}/{slug(title)}")
@@ -232,7 +243,8 @@ class Intake:
         """Store a conversation exchange by exchange; each has its entry in the ledger, and BATCH share a commit.
 
         A turn's own session wins over `session`; with neither, the conversation is named after its first words.
-        Everything is checked before anything is stored. Raises BadInput for an unknown role or a text over the limit.
+        Everything is checked before anything is stored. Raises BadInput for an unknown role or a text over the limit, and
+        QuotaExceeded where there is no room; of a long conversation the batches before that stay.
         """
         checked = [self._checked(place, turn) for place, turn in enumerate(turns, 1)]
         context, title = self._line(context), self._line(title)[:TITLE_LIMIT]
@@ -276,8 +288,9 @@ class Intake:
         done: list[tuple[Receipt, int]] = []
         last: Event | None = None
         with self._store.write(ns) as tx:
+            full = self._ledger.full(ns)
             for said in batch:
-                event, receipt, count = self._exchange(tx, ns, session, said, title, context, origin, actor)
+                event, receipt, count = self._exchange(tx, ns, session, said, title, context, origin, actor, full)
                 last = event or last
                 done.append((receipt, count))
         if last:
@@ -293,8 +306,9 @@ class Intake:
                 self._rotation.fetch(ns, before)
 
     def _exchange(
-        self, tx: Transaction, ns: str, session: str, said: _Said, title: str, context: str, origin: Origin, actor: Actor
-    ) -> tuple[Event | None, Receipt, int]:
+        self, tx: Transaction, ns: str, session: str, said: _Said, title: str, context: str, origin: Origin, actor: Actor,
+        full: QuotaExceeded | None,
+    ) -> tuple[Event | None, Receipt, int]:  # fmt: skip
         if not said.kept:
             return None, said.nothing(), 0
         # Asked under the write lock: an erasure may be going on in another process.
@@ -303,14 +317,14 @@ class Intake:
         if not fresh:
             why = "this text was erased and must not come back"
             return None, Receipt("rejected", redacted=said.redacted, reason=why), 0
-        event, receipt, count = self._store_exchange(tx, ns, session, fresh, title, context, origin, actor)
+        event, receipt, count = self._store_exchange(tx, ns, session, fresh, title, context, origin, actor, full)
         lost = len(said.kept) - len(fresh)
         left_out: str | None = f"{lost} erased message{'s' if lost > 1 else ''} left out" if lost else None
         return event, replace(receipt, redacted=said.redacted, reason=left_out or receipt.reason), count
 
     def _store_exchange(
         self, tx: Transaction, ns: str, session: str, said: list[tuple[Turn, str]], title: str, context: str,
-        origin: Origin, actor: Actor,
+        origin: Origin, actor: Actor, full: QuotaExceeded | None,
     ) -> tuple[Event | None, Receipt, int]:  # fmt: skip
         now = self._now()
         marks = [_mark(turn.role, turn.name, digest(text)) for turn, text in said]
@@ -324,6 +338,8 @@ class Intake:
             why = "the same messages are already there"
             count = len(self._store.nodes(ns, before.id, before.shelf))
             return None, Receipt("duplicate", before.path, count, reason=why), 0
+        if full:
+            raise full
         _check_hot(before)
         bodies = self._store.texts(ns, [item.text_id for item in old])
         if before and not intact(self._store, ns, before.id, bodies):

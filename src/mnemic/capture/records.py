@@ -77,7 +77,7 @@ class Records:
     def put(self, *entries: Entry) -> list[Record]:
         """Write records, each in place of the one of its key. Secrets are replaced.
 
-        Raises BadInput for a key or text that cannot be stored, Refused for what a person forgot or erased.
+        Raises BadInput for a key or text that cannot be stored, Refused for what a person forgot or erased, QuotaExceeded.
         """
         texts = [self._text(entry) for entry in entries]
         try:

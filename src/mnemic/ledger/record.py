@@ -13,14 +13,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mnemic.clock import Clock, Ids, iso, to_ms
-from mnemic.errors import Conflict, Damaged, NotFound, Refused
+from mnemic.errors import Conflict, Damaged, NotFound, QuotaExceeded, Refused
 from mnemic.ledger.chain import GENESIS, changes_of, leaf_hash, opened, payload_hash, payload_of
+from mnemic.ledger.quota import Quota, adds
 from mnemic.ledger.witness import Witness
 from mnemic.models.event import Change, Draft, Event, Head, Row, Verdict
 from mnemic.store import Store, Transaction
 from mnemic.store.schema import TRUTH
 from mnemic.text.clean import cleaned
 
+TAKES_BACK = frozenset({"undo", "erase", "restate"})
+"""What may bring a row back, or say it again, however full a namespace is."""
 State = dict[tuple[str, tuple[str | int, ...]], Row]
 
 NOT_UNDOABLE = {
@@ -38,13 +41,24 @@ class Ledger:
     witness: Witness
     clock: Clock
     ids: Ids
+    quota: Quota | None = None
+    """None: every namespace may hold what it likes."""
+    told: Callable[[str], None] = lambda operation: None
+    """Told of every commit, by the operation of its last entry."""
+
+    def full(self, namespace: str) -> QuotaExceeded | None:
+        """Why nothing may be added to a namespace, if so."""
+        return self.quota.over(namespace) if self.quota else None
 
     def record(self, tx: Transaction, namespace: str, draft: Draft) -> Event:
         """Apply the draft's changes and append its entry, inside the caller's transaction.
 
-        Secrets in the reason are taken out. Raises Conflict where a row is not as its before-image says, and Damaged
-        where the store lies behind the head that was noted outside it: appending would hide that entries were cut off.
+        Secrets in the reason are taken out. Raises Conflict where a row is not as its before-image says, QuotaExceeded for
+        a new record where there is no room for one, and Damaged where the store lies behind the head that was noted
+        outside it: appending would hide that entries were cut off.
         """
+        if draft.op not in TAKES_BACK and adds(draft.changes) and (full := self.full(namespace)):
+            raise full
         head = tx.head()
         self._refuse_behind(namespace, head)
         payload = payload_of(cleaned(draft.reason).text, draft.note, draft.changes)
@@ -101,6 +115,7 @@ class Ledger:
     def committed(self, namespace: str, event: Event) -> None:
         """Note the new head outside the store. Call it right after the commit."""
         self.witness.note(self.store.store_id, namespace, Head(event.seq, event.hash))
+        self.told(event.op)
 
     def _refuse_behind(self, namespace: str, head: Head | None) -> None:
         seen = self.witness.seen(self.store.store_id, namespace)

@@ -140,10 +140,12 @@ class Cards:
         return {"path": path, "frontmatter": self.show(path)["frontmatter"]}
 
     def log(self, path: str, entry: str, *, by: str = "") -> dict[str, Any]:
-        """Append a line to the card's History: the day, who says it, what. Raises BadInput for an empty entry."""
+        """Append a line to the card's History: the day, who says it, what. Raises BadInput for an empty entry,
+        QuotaExceeded."""
         path, text = self._path(path), " ".join(entry.split())
         if not text:
             raise BadInput("an empty line cannot be appended to a History: say what happened")
+        self._vault.room()
         line = f"{self._today().isoformat()}{', ' if by.strip() else ''}{' '.join(by.split())}: {text}"
         self._vault.revise(path, lambda data: appended(data, line), "history")
         return {"path": path, "line": line}

@@ -208,6 +208,7 @@ class Compression:
         """Put facts on a card, below its history; those that stand there are left."""
         name, facts = stem(card).rpartition("/")[2], list(dict.fromkeys(_fact(day, unit) for unit in units))
         if not self._vault.folder.exists(card):
+            self._vault.room()
             today = day_at(to_ms(self._clock.now()), self._vault.settings.timezone)
             head = {
                 "type": "note", "title": name, "description": f"What the daily note of {day.isoformat()} said",

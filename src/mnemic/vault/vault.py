@@ -14,14 +14,14 @@ import os
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
 from mnemic.clock import Clock, to_ms
-from mnemic.errors import BadInput, Conflict, MnemicError, NotFound, Refused
+from mnemic.errors import BadInput, Conflict, MnemicError, NotFound, QuotaExceeded, Refused
 from mnemic.lifecycle.usage import hidden_by
 from mnemic.models.document import Document
 from mnemic.models.event import Origin
@@ -74,7 +74,13 @@ class Page:
 class Door(Protocol):
     """What the vault needs of capture and of the ledger."""
 
-    def take(self, page: Page) -> Receipt: ...
+    def room(self) -> None:
+        """Raises QuotaExceeded where nothing may be added."""
+        ...
+
+    def take(self, page: Page) -> Receipt:
+        """Raises QuotaExceeded for what is new where nothing may be added."""
+        ...
 
     def hide(self, source: str, why: str) -> None:
         """The file of this source is gone, or bare."""
@@ -257,7 +263,11 @@ class Vault:
             return
         text, why = _decoded(found.data)
         if why is None:
-            why = self._handed_over(path, text, head, found, fresh, was)
+            try:
+                why = self._handed_over(path, text, head, found, fresh, was)
+            except QuotaExceeded as error:  # nothing is noted of it, so that the next sync tries again
+                report.skipped[path] = str(error)
+                return
         if why is not None:
             report.skipped[path] = why
             fresh = replace(fresh, state="refused", why=why)
@@ -310,8 +320,13 @@ class Vault:
 
     # writing
 
+    def room(self) -> None:
+        """Raises QuotaExceeded where nothing may be added to memory."""
+        self._door.room()
+
     def write(self, path: str, data: bytes, origin: Origin, message: str = "card new") -> None:
-        """Make a new file and take it in. Raises Conflict if one is there."""
+        """Make a new file and take it in. Raises Conflict if one is there, QuotaExceeded."""
+        self.room()
         with self.alone() as tick:
             self.create(path, data, origin)
             self.read_back([path], tick, message)
@@ -546,8 +561,9 @@ class Vault:
             return
         batch = _Batch(self._store, self._ns)
         row = self._row(path, found, {}, before, tick)
-        self._handed_over(path, found.data.decode("utf-8", "replace"), {}, found, row, None)
-        batch.put(row, links=())
+        with suppress(QuotaExceeded):  # what a person wrote around the list; the next time its list changes
+            self._handed_over(path, found.data.decode("utf-8", "replace"), {}, found, row, None)
+            batch.put(row, links=())
         batch.close()
 
     # care

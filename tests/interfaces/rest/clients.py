@@ -23,14 +23,15 @@ T = TypeVar("T")
 
 
 def mcp(
-    memory: Memory, act: Callable[[McpClient], Awaitable[T]], headers: dict[str, str] = PAST, mode: str = "auto"
+    memory: Memory, act: Callable[[McpClient], Awaitable[T]], headers: dict[str, str] = PAST, mode: str = "auto",
+    **parts: Any,
 ) -> T:  # fmt: skip
     """What `act` gives with the real client of MCP, which comes through the door with these headers."""
 
     async def run() -> T:
         mounted = over_mcp(memory, ["localhost"], [])
         assert mounted is not None
-        transport = httpx.ASGITransport(application(memory, TOKEN, mcp=mounted))
+        transport = httpx.ASGITransport(application(memory, TOKEN, mcp=mounted, **parts))
         kept = {name: text for name, text in headers.items() if name != "content-type"}
         async with (
             mounted.router.lifespan_context(mounted),

@@ -248,7 +248,7 @@ def test_every_public_method_of_memory_and_its_parts_is_a_route_or_has_a_reason_
 
 def test_every_part_of_memory_is_looked_at(memory: Memory) -> None:
     held = {name for name in vars(memory) if not name.startswith("_")} | {"wiki"}
-    assert held - set(parts()) == {"settings", "namespace", "clock", "ids", "last_error"}
+    assert held - set(parts()) == {"settings", "namespace", "clock", "ids", "last_error", "telemetry"}
 
 
 ANYTHING = st.recursive(

@@ -36,16 +36,17 @@ def environ(tmp_path: Path) -> dict[str, str]:
 
 
 @contextmanager
-def serving(
-    tmp_path: Path, *words: str, before: tuple[str, ...] = (), end: signal.Signals = signal.SIGINT
-) -> Iterator[tuple[str, dict[str, str]]]:
-    """The address of a service of the home, and the headers that open it."""
+def running(
+    tmp_path: Path, *words: str, before: tuple[str, ...] = (), end: signal.Signals = signal.SIGINT, errors: Any = None
+) -> Iterator[tuple[subprocess.Popen[str], str, dict[str, str]]]:
+    """A service of the home, its address, and the headers that open it."""
     command = [sys.executable, "-m", "mnemic", "--home", str(tmp_path / "home"), *before, "serve", "--port", "0", *words]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ(tmp_path))
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True, env=environ(tmp_path))
     assert process.stdout is not None
     try:
         url, file = process.stdout.readline().split()[2], process.stdout.readline().split()[-1]
-        yield url, {"authorization": f"Bearer {Path(file).read_text().strip()}", "content-type": "application/json"}
+        headers = {"authorization": f"Bearer {Path(file).read_text().strip()}", "content-type": "application/json"}
+        yield process, url, headers
     finally:
         process.send_signal(end)
         try:
@@ -53,6 +54,13 @@ def serving(
         finally:
             process.kill()
             process.stdout.close()
+
+
+@contextmanager
+def serving(tmp_path: Path, *words: str, **more: Any) -> Iterator[tuple[str, dict[str, str]]]:
+    """The address of a service of the home, and the headers that open it."""
+    with running(tmp_path, *words, **more) as (_, url, headers):
+        yield url, headers
 
 
 def hook(tmp_path: Path, event: str, given: dict[str, Any], *before: str) -> Any:
@@ -109,6 +117,46 @@ def test_what_was_only_observed_is_written_when_the_service_is_ended(tmp_path: P
         assert httpx.post(f"{url}/api/v1/observe", headers=headers, json={"session": "s", "turn": turn}).status_code == 200
     with Memory.open(tmp_path / "home", environ={"MNEMIC_CONFIG": str(tmp_path / "config")}) as memory:
         assert memory.status()["messages"] == 1
+
+
+def test_an_answer_that_is_under_way_at_the_end_is_finished_and_no_other_is_begun(tmp_path: Path) -> None:
+    body = json.dumps({"text": "The canary sings."}).encode()
+    with running(tmp_path) as (process, url, headers):
+        host, port = url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as line, line.makefile("rb") as answer:
+            line.sendall(
+                f"POST /api/v1/remember HTTP/1.1\r\nhost: localhost\r\nauthorization: {headers['authorization']}\r\n"
+                f"content-type: application/json\r\nexpect: 100-continue\r\ncontent-length: {len(body)}\r\n\r\n".encode()
+            )  # fmt: skip
+            assert answer.readline() == b"HTTP/1.1 100 Continue\r\n" and answer.readline() == b"\r\n"  # so it is being read
+            process.send_signal(signal.SIGTERM)
+            while True:  # until the end has come there
+                try:
+                    socket.create_connection((host, int(port))).close()
+                except ConnectionRefusedError:
+                    break
+            line.sendall(body)
+            assert answer.readline() == b"HTTP/1.1 200 OK\r\n"
+            assert b'"status":"stored"' in answer.read()
+    with Memory.open(tmp_path / "home", environ={"MNEMIC_CONFIG": str(tmp_path / "config")}) as memory:
+        assert memory.recall("canary").hits[0].text == "The canary sings."
+
+
+def test_what_is_logged_as_json_holds_no_content(tmp_path: Path) -> None:
+    errors = tmp_path / "errors"
+    with errors.open("wb") as stream, serving(tmp_path, "--log-json", errors=stream) as (url, headers):
+        for method, path, given in (
+            ("POST", "/api/v1/remember", {"text": "The canary sings.", "title": "canary"}),
+            ("POST", "/api/v1/recall", {"query": "canary"}), ("GET", "/api/v1/page?path=/notes/canary", None),
+            ("GET", "/api/v1/page?path=/canary", None), ("POST", "/api/v1/facts", {"canary": 1}), ("GET", "/canary", None),
+            ("POST", "/mem0/v3/memories/search/", {"query": "canary", "filters": {"canary": {}}}),
+            ("POST", "/api/v1/hooks/prompt", {"prompt": "canary", "session_id": "canary"}), ("POST", "/mcp", {"canary": 1}),
+            ("CANARY", "/api/v1/status", None),
+        ):  # fmt: skip
+            httpx.request(method, f"{url}{path}", headers=headers, json=given)
+    rows = [json.loads(line) for line in errors.read_text().splitlines()]
+    assert len(rows) == 10 and {row["event"] for row in rows} == {"request"}
+    assert "canary" not in errors.read_text().lower()
 
 
 def test_the_token_and_the_note_are_for_their_owner_alone(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -29,14 +30,17 @@ def serve(
     ] = False,
 ) -> None:
     """Serve the workbench, REST and MCP over HTTP; hooks get faster while it runs."""
+    from mnemic.interfaces.exporting import exporting
     from mnemic.interfaces.guard import is_loopback
     from mnemic.interfaces.rest import serve as run
 
-    with opened() as memory:
+    with opened() as memory, exporting(os.environ) as problems:
 
         def ready(url: str, file: Path) -> None:
             typer.echo(f"mnemic on {url} for {memory.settings.place} (Ctrl-C ends it)")
             typer.echo(f"the token is in {file}")
+            for problem in problems:
+                typer.echo(f"mnemic: {problem}", err=True)
             if not is_loopback(host):
                 typer.echo("mnemic: this address is open to the network, without encryption: put TLS before it", err=True)
 

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote
 
-from mnemic.errors import BadInput, Conflict, MnemicError, NotFound, Refused
+from mnemic.errors import BadInput, Conflict, MnemicError, NotFound, QuotaExceeded, Refused
 from mnemic.interfaces.integrations.mem0 import Mem0
 from mnemic.interfaces.integrations.mem0_filter import ENTITIES
 from mnemic.interfaces.tokens import ACCESS, OWNER, Access, Grant
@@ -28,7 +28,9 @@ MAX_BYTES = 10_000_000
 """A request larger than this is refused."""
 PAGE = 100
 ALL = 2**31
-STATUS: tuple[tuple[type[MnemicError], int], ...] = ((NotFound, 404), (Conflict, 409), (BadInput, 400), (Refused, 403))
+STATUS: tuple[tuple[type[MnemicError], int], ...] = (
+    (NotFound, 404), (Conflict, 409), (BadInput, 400), (Refused, 403), (QuotaExceeded, 507),
+)  # fmt: skip
 
 
 def mem0_app(memory: Memory) -> Callable[..., Awaitable[None]]:

@@ -142,12 +142,15 @@ def server(memory: Callable[[], Memory], box: Toolbox = BOX) -> Server[Any]:
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=said))
         return types.GetPromptResult(messages=[message])
 
-    return Server(
+    made = Server[Any](
         box.name, version=__version__, title=box.title, instructions=box.instructions, cache_hints=HINTS,
         on_list_tools=list_tools, on_call_tool=call_tool, on_list_resources=list_resources,
         on_list_resource_templates=list_templates, on_read_resource=read_resource, on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,
     )  # fmt: skip
+    # The SDK's own spans repeat what an error says, and so the path of a memory; what is asked is traced at the door.
+    made.middleware.clear()
+    return made
 
 
 def answer(tool: Tool, access: Access, arguments: dict[str, Any] | None) -> types.CallToolResult:

@@ -11,7 +11,7 @@ import os
 import re
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, is_dataclass
 from functools import partial
 from pathlib import Path
@@ -32,10 +32,12 @@ from mnemic.interfaces.integrations.mem0_rest import mem0_app
 from mnemic.interfaces.mcp import pages
 from mnemic.interfaces.mcp.schema import checked
 from mnemic.interfaces.rest import observed as observing
-from mnemic.interfaces.rest.door import MEM0, Door, said
-from mnemic.interfaces.rest.observed import Observed
+from mnemic.interfaces.rest.door import MEM0, METRICS, Door, said
+from mnemic.interfaces.rest.looks import Look
+from mnemic.interfaces.rest.observed import Line, Observed
 from mnemic.interfaces.rest.openapi import IMPORTS, LIMIT, MOST, ROOT, document
 from mnemic.interfaces.rest.problems import of_error, problem, written
+from mnemic.interfaces.rest.rates import Rates
 from mnemic.interfaces.rest.routes import AGENTS, ROUTES, Route
 from mnemic.interfaces.rest.shapes import from_text, value
 from mnemic.interfaces.rest.spaces import Spaces
@@ -72,13 +74,14 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 def application(
     memory: Memory, token: str, *, hosts: Iterable[str] = (), origins: Iterable[str] = (), mcp: Starlette | None = None,
-    observed: Observed | None = None,
+    line: Line | None = None, rates: Rates | None = None,
 ) -> ASGIApp:  # fmt: skip
     """Everything that `mnemic serve` answers. `mcp` answers at /mcp; `hosts` and `origins` may speak to it besides.
+    `line` takes a line of JSON for each request that was answered.
 
     `token` is its owner's; those of the home's `tokens.json` count besides.
     """
-    spaces, observed = Spaces(memory), observed or Observed()
+    spaces, observed = Spaces(memory), Observed(memory.telemetry, line)
 
     @asynccontextmanager
     async def alive(_: Starlette) -> AsyncIterator[None]:
@@ -92,7 +95,7 @@ def application(
     rows = [Path_(ROOT + route.path, _handler(route, edits), methods=[route.method]) for route in ROUTES]
     own = [
         Path_("/healthz", _healthy), Path_("/readyz", _ready(memory)), Path_("/openapi.json", _described()),
-        Path_("/metrics", _metrics(observed, memory)), *(Path_(path, _asset(*file)) for path, file in ASSETS.items()),
+        Path_(METRICS, _metrics(memory, observed)), *(Path_(path, _asset(*file)) for path, file in ASSETS.items()),
     ]  # fmt: skip
     mounted = list[BaseRoute]()
     if mcp is not None:
@@ -103,7 +106,8 @@ def application(
     app = Starlette(routes=[*own, *_merged(rows), mem0, *mounted], lifespan=alive, exception_handlers={HTTPException: _missed})
     guard = Guard(app, hosts=hosts, origins=origins)
     tokens = Tokens(memory.settings.home, memory.clock, token)
-    return Door(app, spaces, tokens, guard, observed, open=OPEN, uploads=ROOT + IMPORTS)
+    rates = rates or Rates(memory.settings.limits)
+    return Door(app, spaces, tokens, guard, observed, rates, open=OPEN, uploads=ROOT + IMPORTS, hooks=f"{ROOT}/hooks/")
 
 
 def _operation(name: str, route: BaseRoute, more: Callable[[Any], None] = lambda scope: None) -> BaseRoute:
@@ -427,8 +431,10 @@ def _ready(memory: Memory) -> Handler:
         needed = [home] if memory.settings.store.url.value else [home, home / "memory.db"]
         return None if all(os.access(place, os.W_OK) for place in needed) else "the home cannot be written"
 
+    looked = Look[str | None](look, "the home does not answer")
+
     async def answer(_: Request) -> Response:
-        why = await run_in_threadpool(look)
+        why = await run_in_threadpool(looked)
         if why is not None:
             return said(problem(503, f"{why}: run `mnemic doctor`"))
         return Response(written({"ok": True}), media_type="application/json")
@@ -436,17 +442,18 @@ def _ready(memory: Memory) -> Handler:
     return answer
 
 
-def _metrics(observed: Observed, memory: Memory) -> Handler:
+def _metrics(memory: Memory, observed: Observed) -> Handler:
+    waiting, jobs = Look[int | None](memory.waiting, None), Look[dict[str, int] | None](memory.jobs, None)
+
     async def answer(request: Request) -> Response:
         access: Access = request.scope[ACCESS]
         try:
             _allowed(access.grant, ["admin"], wide=True)
         except _Stopped as stopped:
             return stopped.answer
-        jobs = None
-        with suppress(MnemicError):  # a home that cannot be read is told by /readyz; what was counted here stands
-            jobs = await run_in_threadpool(memory.jobs)
-        return Response(observed.text(jobs), media_type=observing.TYPE)
+        return Response(
+            observed.text(await run_in_threadpool(waiting), await run_in_threadpool(jobs)), media_type=observing.TYPE
+        )
 
     return answer
 

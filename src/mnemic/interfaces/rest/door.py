@@ -2,20 +2,21 @@
 
 It is the same for every path: the Host must be this server (DNS rebinding), a page of another origin is refused (CSRF), and
 but for what holds no memory a request needs a token. The token comes in a header alone: a cookie would be sent by pages of
-other ports of this machine too, and an address ends up in logs.
+other ports of this machine too, and an address ends up in logs. Here too is counted how fast a namespace asks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from starlette.responses import Response
 
-from mnemic.errors import BadInput
-from mnemic.interfaces.rest.problems import TYPE, problem, written
-from mnemic.interfaces.tokens import ACCESS, Access, Grant, Tokens
+from mnemic.errors import BadInput, RateLimited
+from mnemic.interfaces.rest.problems import TYPE, of_error, problem, written
+from mnemic.interfaces.tokens import ACCESS, OWNER, Access, Grant, Tokens
 from mnemic.settings import checked_namespace
 
 if TYPE_CHECKING:
@@ -23,12 +24,16 @@ if TYPE_CHECKING:
 
     from mnemic.interfaces.guard import Guard
     from mnemic.interfaces.rest.observed import Observed
+    from mnemic.interfaces.rest.rates import Rates
     from mnemic.interfaces.rest.spaces import Spaces
+    from mnemic.memory import Memory
 
 NAMESPACE = "mnemic-namespace"
 """The header that names a namespace; percent-encoded where it is not ASCII."""
 MEM0 = "/mem0"
 """Where a client of mem0 finds its paths; it sends its token in its own way."""
+MCP = "/mcp"
+METRICS = "/metrics"
 READS = frozenset({"GET", "HEAD"})
 BODIES = frozenset({"POST", "PUT", "PATCH"})
 JSON = b"application/json", "give the body as JSON, with 'Content-Type: application/json'; {} where there is nothing to say"
@@ -48,12 +53,12 @@ class Door:
     """Lets in who may come in, and gives every answer the headers that keep a browser from harm."""
 
     def __init__(
-        self, app: ASGIApp, spaces: Spaces, tokens: Tokens, guard: Guard, observed: Observed, *, open: Iterable[str],
-        uploads: str,
+        self, app: ASGIApp, spaces: Spaces, tokens: Tokens, guard: Guard, observed: Observed, rates: Rates, *,
+        open: Iterable[str], uploads: str, hooks: str,
     ) -> None:  # fmt: skip
-        """`open` are paths that anybody may read; below `uploads` a body is a file."""
+        """`open` are paths that anybody may read; below `uploads` a body is a file; below `hooks` this machine's hooks ask."""
         self._app, self._spaces, self._tokens, self._guard, self._observed = app, spaces, tokens, guard, observed
-        self._open, self._uploads = frozenset(open), uploads
+        self._rates, self._open, self._uploads, self._hooks = rates, frozenset(open), uploads, hooks
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -101,8 +106,20 @@ class Door:
             return said(problem(400, str(error)))
         if not grant.sees(namespace):
             return said(problem(403, f"the token {grant.name!r} is not good for the namespace {namespace[:60]!r}"))
-        scope[ACCESS] = Access(grant, lambda: self._spaces.of(namespace))
-        return None
+        late = None if self._uncounted(scope["path"], grant) else self._rates.take(namespace)
+        scope[ACCESS] = Access(grant, partial(self._memory, namespace, late))
+        if late is None or _tells_itself(scope):
+            return None
+        return said(of_error(late), {"retry-after": str(late.seconds)})
+
+    def _uncounted(self, path: str, grant: Grant) -> bool:
+        """Whether a request is never too much: a hook that is refused does its work itself, which costs this machine more."""
+        return path == METRICS or (grant.name == OWNER and path.startswith(self._hooks))
+
+    def _memory(self, namespace: str, late: RateLimited | None) -> Memory:
+        if late is not None:
+            raise late
+        return self._spaces.of(namespace)
 
     def _namespace(self, headers: Headers, grant: Grant) -> str:
         given = [text for name, text in headers if name == NAMESPACE.encode()]
@@ -133,6 +150,11 @@ def _token(headers: Headers, path: str) -> str:
 
 def _mem0(path: str) -> bool:
     return path.startswith(f"{MEM0}/")
+
+
+def _tells_itself(scope: Scope) -> bool:
+    """Whether MCP answers, which tells a model that its call came too soon: for all but what begins a session."""
+    return scope["path"] == MCP and any(name in (b"mcp-session-id", b"mcp-method") for name, _ in scope["headers"])
 
 
 def _type(headers: Headers) -> bytes:

@@ -14,7 +14,7 @@ IMPORTS = "/import/"
 """What stands below takes a file as its body."""
 LIMIT = 50
 MOST = 1_000
-EVERYWHERE = (400, 401, 403, 404, 405, 409, 413, 415, 421, 422, 501, 502, 503, 507)
+EVERYWHERE = (400, 401, 403, 404, 405, 409, 413, 415, 421, 422, 429, 501, 502, 503, 507)
 """What any operation may answer besides."""
 TOKEN = "The text of the token file, or a token of `mnemic token add`; the scopes that it needs stand at each operation."
 NAMESPACE = {"$ref": "#/components/parameters/Namespace"}

@@ -12,19 +12,22 @@ from mnemic.errors import (
     Conflict,
     Damaged,
     DiskFull,
+    Interrupted,
     MissingExtra,
     MnemicError,
     ModelError,
     NewerSchema,
     NotFound,
+    QuotaExceeded,
+    RateLimited,
     Refused,
     StoreError,
 )
 
 TYPE = "application/problem+json"
 STATUS: Mapping[type[MnemicError], int] = {
-    BadInput: 400, NotFound: 404, Conflict: 409, Refused: 422, DiskFull: 507, NewerSchema: 503, Damaged: 503, StoreError: 503,
-    MissingExtra: 501, ModelError: 502,
+    BadInput: 400, NotFound: 404, Conflict: 409, Interrupted: 503, Refused: 422, RateLimited: 429, QuotaExceeded: 507,
+    DiskFull: 507, NewerSchema: 503, Damaged: 503, StoreError: 503, MissingExtra: 501, ModelError: 502,
 }  # fmt: skip
 """The nearest of an error's kinds counts."""
 ANSWERS: Mapping[int, str] = {
@@ -39,10 +42,11 @@ ANSWERS: Mapping[int, str] = {
     415: "The body is no application/json.",
     421: "The Host is not this server.",
     422: "A rule of memory forbids it.",
+    429: "Too much was asked in too short a time; nothing was done: see Retry-After.",
     501: "It needs a package that is not installed.",
     502: "A model did not answer usably.",
     503: "The home cannot be read or written.",
-    507: "The disk is full; nothing was stored.",
+    507: "The disk is full, or the namespace holds all that it may; nothing was stored.",
 }
 
 

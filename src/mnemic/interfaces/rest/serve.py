@@ -38,7 +38,6 @@ def serve(
     """
     try:
         from mnemic.interfaces.rest.app import application
-        from mnemic.interfaces.rest.observed import Observed
     except ImportError as error:
         raise MissingExtra(f"serving needs {error.name}, which is not installed: pip install 'mnemic[serve]'") from None
     file = token_file or memory.settings.home / service.TOKEN
@@ -47,7 +46,8 @@ def serve(
     with serving.bound(host, port) as listening:
         number = listening.getsockname()[1]
         mcp = over_mcp(memory, (*LOOPBACK, own, *hosts), origins)
-        app = application(memory, token, hosts=(*hosts, host), origins=origins, mcp=mcp, observed=Observed(line))
+        app = application(memory, token, hosts=(*hosts, host), origins=origins, mcp=mcp, line=line)
+        memory.telemetry.waiting(memory.waiting)
         home = memory.settings.home
         unnamed = load({}, home=home).namespace
         note = service.noted(home, service.Note(host, number, token, memory.namespace, unnamed))
@@ -81,10 +81,11 @@ def over_mcp(memory: Memory, hosts: Iterable[str], origins: Iterable[str]) -> St
     """MCP over HTTP at /mcp, where its SDK is installed. By itself it asks for no token: the door does."""
     try:
         from mnemic.interfaces.mcp.server import app
+        from mnemic.interfaces.rest.door import MCP
     except ImportError:
         return None
     names = [name for host in hosts for name in (host, f"{host}:*")]
-    return app(lambda: memory, path="/mcp", hosts=names, origins=list(origins))
+    return app(lambda: memory, path=MCP, hosts=names, origins=list(origins))
 
 
 class Mirroring(Background):

@@ -116,7 +116,7 @@ def translated(what: str) -> Iterator[None]:
     except (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled) as error:
         raise Conflict(f"{what} is locked by another process for over {LOCK_SECONDS} s: try again") from error
     except (PoolTimeout, TooManyRequests) as error:
-        raise Conflict(
+        raise StoreError(
             f"{what}: all {LIMIT} connections of this process stayed in use, or the server does not answer: try again"
         ) from error
     except psycopg.errors.DiskFull as error:

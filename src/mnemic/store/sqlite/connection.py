@@ -120,7 +120,8 @@ class Database:
         """This thread's connection, opened when first needed and never carried over a fork."""
         pid = os.getpid()
         if getattr(self._local, "pid", None) != pid:
-            db = connect(self.path)
+            # A file that is gone while others have it open is not begun anew beside what they write.
+            db = connect(self.path, create=not self._all)
             with translated(self.path.name):
                 db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab(main, fulltext, row)")
             self._local.db, self._local.pid = db, pid
