@@ -337,7 +337,7 @@ def test_what_fails_is_tried_again_ever_later_and_then_failed(place: Place) -> N
 def test_every_namespace_is_tended_when_it_is_due_by_whichever_worker_comes_first(place: Place) -> None:
     for name in ("a", "b"):
         place.memory.within(name).remember("walrus")
-    place.db.execute("INSERT INTO namespaces(name, shard) VALUES('elsewhere', 'two')")
+    place.db.execute("INSERT INTO namespaces(name, moved) VALUES('elsewhere', 'two')")
     place.db.execute("TRUNCATE procrastinate_jobs CASCADE; DELETE FROM queue")
     place.jobs.tick(Round(("tend", "dream"), 1_000, 5_000, "one"))
     place.jobs.tick(Round(("tend", "dream"), 4_999, 9_000, "two"))

@@ -165,7 +165,7 @@ ELSEWHERE: Mapping[str, str] = {
     "window": "POST /window/prepare and /window/observe: a window lives for one call",
     "windows": "what a proxy holds open: `mnemic proxy`", "tending": "what serves does it", "watch": "what serves does it",
     "copies": "GET /backups and /exports", "copies_folder": "files of this machine",
-    "waiting": "GET /metrics", "wiki": "a part, as facts are: GET /wiki/…",
+    "waiting": "GET /metrics", "jobs": "GET /metrics", "worker": "`mnemic worker`", "wiki": "a part, as facts are: GET /wiki/…",
     "diary.evidence": "inside a transaction", "diary.said": "inside a transaction", "diary.marks": "inside a transaction",
     "diary.corroboration": "inside a transaction",
     "diary.due": "`extraction_due` of GET /status", "facts.top": "GET /profile", "facts.count": "GET /status",
