@@ -34,6 +34,7 @@ nodes = 8
 VARIABLES: Mapping[str, str] = {
     "MNEMIC_HOME": "The folder that holds everything, `~/.mnemic` if not given, or a database: `postgresql://…`."
     " `--home` comes before it.",
+    "MNEMIC_REPLICAS": "`store.replicas`: URLs of servers that follow the database, with spaces between them.",
     "MNEMIC_FILES": "Of a database, the folder for what is a file: the vault, locks, notes."
     " Else one of its own among the user's data.",
     "MNEMIC_NAMESPACE": "The namespace. `--namespace` comes before it, `namespace` in `mnemic.toml` after it.",
@@ -111,12 +112,16 @@ def _kind(item: Field[Any]) -> str:
     named = getattr(settings, plain, None)
     if values := get_args(named):
         return " or ".join(code(value) for value in values)
+    if plain == "tuple[Secret, ...]":
+        return "list of texts"
     return {"str": "text", "Secret": "text", "int": "integer", "float": "number", "bool": "`true` or `false`"}.get(plain, "table")
 
 
 def _default(item: Field[Any]) -> str:
     if item.default is MISSING:
         return ""
+    if item.default == ():
+        return "none"
     if isinstance(item.default, settings.Secret):
         return "none"
     if isinstance(item.default, bool):

@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +57,29 @@ class Server:
         )  # fmt: skip
         if done.returncode:
             raise RuntimeError(f"{program} failed: {done.stderr}")
+
+    def follower(self, folder: Path) -> Server:
+        """Another server that follows this one, in a folder of its own; not started."""
+        made = Server.__new__(Server)
+        made.folder, made.programs, made.settings = folder, self.programs, {**self.settings, "max_standby_streaming_delay": "0"}
+        made._made, made._emptied = [], 0
+        source = f"host={self.folder} user=postgres"
+        made.run("pg_basebackup", "-d", source, "-D", str(folder / "data"), "-R", "-c", "fast", "-X", "stream", "--no-sync")
+        return made
+
+    def caught_up(self, primary: Server) -> None:
+        """Wait until this one, which follows it, shows all that was written there."""
+        import psycopg
+
+        with psycopg.connect(primary.url("postgres"), autocommit=True) as db:
+            db.execute("SET synchronous_commit=on")
+            db.execute("SELECT pg_logical_emit_message(true, '', '', true)")
+            written = db.execute("SELECT pg_current_wal_lsn()::text").fetchone()
+        with psycopg.connect(self.url("postgres"), autocommit=True) as db:
+            until = time.monotonic() + 60
+            while db.execute("SELECT pg_last_wal_replay_lsn()>=%s::pg_lsn", written).fetchone() != (True,):
+                assert time.monotonic() < until, "the replica does not come after"
+                time.sleep(0.005)
 
     def start(self) -> None:
         options = " ".join(f"-c {name}={value}" for name, value in self.settings.items())
@@ -131,6 +155,23 @@ def serving(settings: dict[str, str] | None = None) -> Iterator[Server]:
             yield server
         finally:
             server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def following(primary: Server) -> Iterator[Server]:
+    """A replica of a server while the block lasts, which lets nobody's reading hold it up."""
+    folder = Path(tempfile.mkdtemp(prefix="mnemic-pg-"))
+    try:
+        if os.geteuid() == 0:
+            shutil.chown(folder, USER)
+        made = primary.follower(folder)
+        made.start()
+        try:
+            yield made
+        finally:
+            made.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -270,6 +270,21 @@ def test_a_database_is_named_by_a_url_or_by_the_settings_of_a_folder(tmp_path: P
     (tmp_path / "mnemic.toml").write_text('[store]\nurl = "postgresql:///pots"\nconnections = 3\n')
     settings = load({}, home=tmp_path)
     assert (settings.home, settings.place, settings.store.connections) == (tmp_path, "postgresql:///pots", 3)
+    replicas = f'replicas = ["{url}", "postgres:///b"]'
+    (tmp_path / "mnemic.toml").write_text(f"[store]\n{replicas}\n")
+    settings = load({}, home=tmp_path)
+    assert [one.value for one in settings.store.replicas] == [url, "postgres:///b"]
+    assert "secret" not in repr(settings)
+    assert [one.value for one in load({"MNEMIC_REPLICAS": f"{url}  postgres:///c"}, home=tmp_path).store.replicas] == [
+        url, "postgres:///c",
+    ]  # fmt: skip
+    with pytest.raises(BadInput, match="MNEMIC_REPLICAS must be URLs"):
+        load({"MNEMIC_REPLICAS": "db.example"}, home=tmp_path)
+    for wrong in ('replicas = "postgresql:///b"', 'replicas = ["mysql://secret"]', "replicas = [3]"):
+        (tmp_path / "mnemic.toml").write_text(f"[store]\n{wrong}\n")
+        with pytest.raises(BadInput, match="store.replicas must be URLs of databases") as told:
+            load({}, home=tmp_path)
+        assert "secret" not in str(told.value)
     for wrong in ('url = "mysql://x"', "connections = 0", "partitions = 1000", "servers = 3"):
         (tmp_path / "mnemic.toml").write_text(f"[store]\n{wrong}\n")
         with pytest.raises(BadInput, match="store"):

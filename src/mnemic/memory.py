@@ -115,7 +115,7 @@ class Memory:
         self.telemetry = telemetry or Telemetry()
         self._store = store or open_store(
             settings.home, settings.store.url.value, connections=settings.store.connections,
-            partitions=settings.store.partitions,
+            partitions=settings.store.partitions, replicas=[one.value for one in settings.store.replicas],
         )  # fmt: skip
         self._given = embedder
         self._chosen = self._store.meta(META)
@@ -357,6 +357,26 @@ class Memory:
         return asdict(self._drained(progress))
 
     # asking
+
+    def position(self) -> str | None:
+        """How far this namespace has been written and read here, for `catch_up` elsewhere; None for files, which all share."""
+        number = self._store.position(self.namespace)
+        return None if number is None else f"{number}-{self._position_mark()}"
+
+    def catch_up(self, position: str) -> None:
+        """Answer from now on from a state that is no older than a `position` of this namespace. Raises BadInput."""
+        number, _, mark = position.partition("-")
+        known = mark == self._position_mark() and number.isascii() and number.isdigit() and len(number) < 19
+        if not known or not self._store.catch_up(self.namespace, int(number)):
+            raise BadInput(f"position {position[:60]!r} is none of this namespace: give what an answer about it said")
+
+    def _position_mark(self) -> str:
+        """What tells the positions of a namespace from those of others."""
+        return digest(f"{self._store.store_id}\0{self.namespace}")[:12]
+
+    def reads(self) -> dict[str, int]:
+        """How many reads of this process went to which server: primary, replica, or fallback where no replica could answer."""
+        return dict(self._store.reads())
 
     def recall(
         self, query: str, *, scope: Scope | None = None, budget: Budget | None = None, scoring: str | None = None,
@@ -1427,6 +1447,7 @@ class Memory:
             "scoring": self.settings.recall.scoring,
             **self._room(),
             "bytes": self._store.sizes(),
+            **({"replicas": [asdict(one) for one in lags]} if (lags := self._store.lags()) else {}),
         }
 
     def waiting(self) -> int:
@@ -1444,7 +1465,7 @@ class Memory:
             except StoreError as error:
                 problems.append(str(error))
         try:
-            notes += self._queue_notes() + self._job_notes() + self._vector_notes()
+            notes += self._queue_notes() + self._job_notes() + self._vector_notes() + self._replica_notes()
         except StoreError as error:
             problems.append(str(error))
         if self._ledger.witness.problem:
@@ -1477,6 +1498,16 @@ class Memory:
 
         was, now = self._store.tokenizer, tokenizer()
         return [] if was == now else [f"the full text was made by {was!r}, this is {now!r}: run `mnemic reindex`"]
+
+    def _replica_notes(self) -> list[str]:
+        """What stands in the way of replicas."""
+        found = []
+        for one in self._store.lags():
+            if one.problem:
+                found.append(f"replica {one.server}: {one.problem}; the primary answers in its place")
+            elif one.writes:
+                found.append(f"replica {one.server} is {one.seconds:.1f} s behind; writes that it lacks: {one.writes:,}")
+        return found
 
     def _queue_notes(self) -> list[str]:
         failed = [row for _, row in self._store.queue(None, limit=10_000) if row.state == "failed"]

@@ -45,6 +45,8 @@ class StoreSettings:
     """That one process holds at most."""
     partitions: int = 8
     """Into how many parts the large tables of a new database go."""
+    replicas: tuple[Secret, ...] = ()
+    """URLs of servers that follow it as hot standbys, which recall may ask."""
     worker: bool = False
     """Whether `mnemic worker` embeds and tends, and what writes or serves does not. Of no effect on a folder."""
 
@@ -304,6 +306,8 @@ def load(
                        " llm, decay, rotate, dream, vault, limits")
     if url := store_url(environ, home):
         settings = replace(settings, store=replace(settings.store, url=Secret(url)))
+    if replicas := environ.get("MNEMIC_REPLICAS"):
+        settings = replace(settings, store=replace(settings.store, replicas=_replicas(replicas.split(), "MNEMIC_REPLICAS")))
     settings = replace(
         settings, embed=_from_environment(settings.embed, environ), llm=_llm_from_environment(settings.llm, environ)
     )
@@ -356,6 +360,8 @@ def _section(kind: type[T], values: Any, name: str) -> T:
             raise BadInput(f"mnemic.toml: unknown key {key!r} in [{name}]; known are {', '.join(known)}")
         if str(known[key].type) == "Secret":
             values = {**values, key: Secret(str(value))}
+        elif str(known[key].type) == "tuple[Secret, ...]":
+            values = {**values, key: _replicas(value, f"mnemic.toml: {name}.{key}")}
         elif not _fits(value, str(known[key].type)):
             raise BadInput(f"mnemic.toml: {name}.{key} = {value!r} is not of the right kind ({known[key].type})")
     if name == "store" and values.get("url") and store_url({}, values["url"].value) is None:
@@ -371,6 +377,13 @@ def _section(kind: type[T], values: Any, name: str) -> T:
     if name == "vault" and values.get("timezone", "UTC") != "UTC":
         _check_zone(values["timezone"])
     return kind(**values)
+
+
+def _replicas(urls: Any, where: str) -> tuple[Secret, ...]:
+    """URLs of databases, none of which is shown where one is wrong."""
+    if not isinstance(urls, list) or not all(isinstance(url, str) and store_url({}, url) for url in urls):
+        raise BadInput(f"{where} must be URLs of databases: write postgresql://USER@HOST/DATABASE for each")
+    return tuple(Secret(url) for url in urls)
 
 
 def _check_zone(name: str) -> None:

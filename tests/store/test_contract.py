@@ -346,6 +346,29 @@ def test_a_read_sees_one_state_while_others_write(home: Home) -> None:
     assert len(home.store.documents("default")) == 2
 
 
+def test_a_question_is_answered_by_one_state_and_positions_only_grow(home: Home, engine: str) -> None:
+    home.remember("walrus", title="A")
+    first = home.store.position("default")
+
+    def question() -> list[int]:
+        before = len(home.store.documents("default"))
+        other = threading.Thread(target=home.remember, args=("seal",))
+        other.start()
+        other.join()
+        return [before, len(home.store.documents("default"))]
+
+    assert home.store.read("default", question) == [1, 1]
+    second = home.store.position("default")
+    if engine == "sqlite":
+        assert (first, second, home.store.catch_up("default", 0)) == (None, None, False)
+        assert (home.store.lags(), home.store.reads()) == ([], {})
+        return
+    assert 0 < first < second
+    assert [home.store.catch_up("default", at) for at in (first, second, second + 1)] == [True, True, False]
+    assert (home.store.position("new"), home.store.catch_up("new", 0), home.store.catch_up("new", 1)) == (0, True, False)
+    assert home.store.lags() == []
+
+
 def test_a_write_sees_what_it_wrote_and_others_do_not_yet(home: Home) -> None:
     row = {"path": "/x", "forgotten_at": 1, "reason": ""}
     seen: list[dict[str, int]] = []

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mnemic.environment import shown_url
@@ -35,14 +35,14 @@ class Shards:
         """Every namespace with the name of its server."""
         return dict(servers_of(self._store).places())
 
-    def add(self, name: str, url: str) -> dict[str, Any]:
+    def add(self, name: str, url: str, replicas: Sequence[str] = ()) -> dict[str, Any]:
         """Take a server into the home; from now on new namespaces go where the fewest are.
 
-        The database is to be empty, or this shard already: then its URL is changed. A password in the URL is refused.
-        Raises BadInput, StoreError.
+        The database is to be empty, or this shard already: then its URLs are changed. `replicas` follow it. A password in a
+        URL is refused. Raises BadInput, StoreError.
         """
-        servers_of(self._store).add(name, url)
-        return {"name": name, "url": shown_url(url)}
+        servers_of(self._store).add(name, url, replicas)
+        return {"name": name, "url": shown_url(url), "replicas": len(replicas)}
 
     def remove(self, name: str) -> dict[str, Any]:
         """Let go of a server. Raises Conflict while a namespace is on it."""

@@ -42,7 +42,7 @@ LEAD = "mnemic_"
 """What the text of a token begins with, so that it is recognised where it should not be."""
 ACCESS = "mnemic.access"
 """Where the door leaves an `Access` in the scope of a request."""
-WHOLE_HOME = ("home", "namespaces", "bytes")
+WHOLE_HOME = ("home", "namespaces", "bytes", "replicas")
 """Members of an answer that tell of the home as a whole: nothing for a token that is bound to namespaces."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -23,7 +23,7 @@ from mnemic.ledger.served import NEXT, served
 from mnemic.lifecycle.curve import MODES, oldest_days
 from mnemic.lifecycle.usage import hidden_by, stand
 from mnemic.models.answer import Answer, Budget, Hit, Scope, WhyNot
-from mnemic.models.document import SHELVES
+from mnemic.models.document import SHELVES, Shelf
 from mnemic.recall.index import FEW, Floats, VectorIndex
 from mnemic.recall.rerank import SECONDS, Timed
 from mnemic.recall.rows import Rows, Seen, noted
@@ -172,29 +172,38 @@ class Recall:
             started = _lap(run, "embed", started)
             # Outside the snapshot: the first of an embedder is written down.
             indexes = {shelf: self._index(ns, shelf) for shelf in SHELVES} if run.vector is not None else {}
-            # One state of the catalogue for all stages: a document on its way to another shelf is found once.
-            with self._store.reading():
-                # After it began: what it places on a shelf was counted there before.
-                run.lexicons = self._lexicons(ns)
-                if outdated():
-                    raise Outdated
-                if run.vector is not None:
-                    self._note_waiting(run)
-                run.seen = {shelf: self._seen_of(run, shelf) for shelf in run.lexicons}
-                run.vectors = {shelf: index for shelf, index in indexes.items() if shelf in run.lexicons}
-                for index in run.vectors.values():
-                    index.refresh()
-                self._share_mean(run)
-                _lap(run, "prepare", started)
-                again = run.anew(MODES["deep"])
-                answer = self._asked(run, question, budget or Budget(), why_not)
-                if widens and run.faded and not answer.hits:
-                    faded = self._asked(again, question, budget or Budget(), why_not)
-                    answer = replace(faded, reason=FADED) if faded.hits else answer
-                return answer
+            room = budget or Budget()
+            return self._store.read(
+                ns, lambda: self._recalled(run.anew(run.tiers), indexes, question, room, why_not, outdated, widens)
+            )
         except StoreError as error:
             run.degraded.append(f"memory cannot be read: {error}")
             return self._answer(run, (), reason=run.degraded[-1])
+
+    def _recalled(
+        self, run: _Run, indexes: Mapping[Shelf, VectorIndex], question: str, budget: Budget, why_not: Sequence[str],
+        outdated: Callable[[], bool], widens: bool,
+    ) -> Answer:  # fmt: skip
+        """The answer of one state of the catalogue for all stages: a document on its way to another shelf is found once."""
+        started = time.perf_counter()
+        # After it began: what it places on a shelf was counted there before.
+        run.lexicons = self._lexicons(run.ns)
+        if outdated():
+            raise Outdated
+        if run.vector is not None:
+            self._note_waiting(run)
+        run.seen = {shelf: self._seen_of(run, shelf) for shelf in run.lexicons}
+        run.vectors = {shelf: index for shelf, index in indexes.items() if shelf in run.lexicons}
+        for index in run.vectors.values():
+            index.refresh()
+        self._share_mean(run)
+        _lap(run, "prepare", started)
+        again = run.anew(MODES["deep"])
+        answer = self._asked(run, question, budget, why_not)
+        if widens and run.faded and not answer.hits:
+            faded = self._asked(again, question, budget, why_not)
+            answer = replace(faded, reason=FADED) if faded.hits else answer
+        return answer
 
     def _lexicons(self, ns: str) -> dict[str, tuple[int, int, int]]:
         """Nodes, terms and nodes removed of the shelves that hold any."""
@@ -279,20 +288,22 @@ class Recall:
     def _wander(self, run: _Run, budget: Budget, draw: int) -> Answer:
         """A sample of what is cold or archived: no search, for links that nobody looked for (001 §2.4)."""
         try:
-            with self._store.reading():
-                run.forgotten = self._store.forgotten(run.ns)
-                pool = self._store.nodes_faded(run.ns, self._since(run, MODES["normal"], min))
-                pool += [(node, shelf) for shelf in SHELVES for node in self._forgotten_nodes(run, shelf).tolist()]
-                for node, shelf in Random(draw).sample(sorted(set(pool)), len(set(pool))):
-                    for item in self._store.found(run.ns, [node], shelf):
-                        if item.size and self._allowed(run, item):
-                            run.shown[len(run.shown)] = item
-                    if len(run.shown) >= budget.nodes:
-                        break
-                hits = self._fit(run, list(run.shown), np.zeros(len(run.shown)), {}, budget)
+            return self._store.read(run.ns, lambda: self._sampled(run.anew(run.tiers), budget, draw))
         except StoreError as error:
             run.degraded.append(f"memory cannot be read: {error}")
             return self._answer(run, (), reason=run.degraded[-1])
+
+    def _sampled(self, run: _Run, budget: Budget, draw: int) -> Answer:
+        run.forgotten = self._store.forgotten(run.ns)
+        pool = self._store.nodes_faded(run.ns, self._since(run, MODES["normal"], min))
+        pool += [(node, shelf) for shelf in SHELVES for node in self._forgotten_nodes(run, shelf).tolist()]
+        for node, shelf in Random(draw).sample(sorted(set(pool)), len(set(pool))):
+            for item in self._store.found(run.ns, [node], shelf):
+                if item.size and self._allowed(run, item):
+                    run.shown[len(run.shown)] = item
+            if len(run.shown) >= budget.nodes:
+                break
+        hits = self._fit(run, list(run.shown), np.zeros(len(run.shown)), {}, budget)
         return self._answer(run, hits, reason=None if hits else "memory is too fresh: nothing is cold or archived yet")
 
     def _since(self, run: _Run, tiers: frozenset[str], pick: Callable[[Iterable[int]], int] = max) -> int:

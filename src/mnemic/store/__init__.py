@@ -7,7 +7,7 @@ same transaction as the event that explains the change.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,13 +68,18 @@ ENGINE_FILES = backups.NAMES
 """Files that only the engine may open: any other way drops its locks."""
 
 
-def open_store(folder: Path, url: str = "", *, connections: int = 10, partitions: int = 8) -> Store:
-    """Open a home: the database at a URL, else the files in the folder; what is not there is made. Raises StoreError."""
+def open_store(
+    folder: Path, url: str = "", *, connections: int = 10, partitions: int = 8, replicas: Sequence[str] = ()
+) -> Store:
+    """Open a home: the database at a URL, else the files in the folder; what is not there is made. Raises StoreError.
+
+    `replicas` are URLs of servers that follow the database.
+    """
     if not url:
         return open_sqlite(folder)
     open_postgres = _postgres()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return open_postgres(url, limit=connections, partitions=partitions)
+    return open_postgres(url, limit=connections, partitions=partitions, replicas=replicas)
 
 
 def is_made(folder: Path, url: str = "") -> bool:

@@ -28,6 +28,21 @@ TRIES = 4
 
 
 @dataclass(frozen=True, slots=True)
+class Lag:
+    """How far a replica is behind the primary, as that stood when it was asked first."""
+
+    server: str
+    problem: str = ""
+    """Why it does not answer, if so."""
+    writes: int = 0
+    """Of all namespaces together."""
+    bytes: int | None = None
+    """Of the server's log; None where it does not say."""
+    seconds: float = 0.0
+    """Since the last write that it has; 0 where none is missing."""
+
+
+@dataclass(frozen=True, slots=True)
 class NewNode:
     """A node about to be stored. `parent` is its parent's place in the list, or -1."""
 
@@ -329,6 +344,29 @@ class Store(Protocol):
 
     def reading(self) -> AbstractContextManager[None]:
         """Several reads that see one state: of the hot shelf at least, of all where one engine keeps them."""
+        ...
+
+    def read(self, ns: str, question: Callable[[], T]) -> T:
+        """What several reads about a namespace tell that see one state. It may be that of another server which has all that
+        this process wrote or was shown; if that one fails, the question is asked anew, so it must change nothing."""
+        ...
+
+    def position(self, ns: str) -> int | None:
+        """How many writes of a namespace this process has seen: all that it reads from now on has seen them too. None where
+        nobody could miss any."""
+        ...
+
+    def catch_up(self, ns: str, position: int) -> bool:
+        """Let all that this process reads from now on have seen so many writes; whether there were so many."""
+        ...
+
+    def lags(self) -> list[Lag]:
+        """How far the servers are behind that follow this one. Raises StoreError."""
+        ...
+
+    def reads(self) -> Mapping[str, int]:
+        """How many reads of this process went to which server: primary, replica, or fallback, the primary where no replica
+        could answer. Empty of files."""
         ...
 
     def settle_erasure(self) -> str | None:

@@ -14,7 +14,7 @@ from mnemic.interfaces.rest.looks import Look
 from mnemic.store.postgres import connection
 from mnemic.telemetry import Telemetry
 from tests.interfaces.mcp.clients import home
-from tests.interfaces.rest.clients import Client
+from tests.interfaces.rest.clients import PAST, Client
 from tests.servers import Server, serving
 
 NOTE = "Ada prefers the window seat."
@@ -138,10 +138,32 @@ def test_a_home_that_is_waited_for_is_asked_once_and_holds_nobody_up() -> None:
     assert Look(ask, "it does not answer")() == "it answers"
 
 
-def test_a_home_on_a_server_is_ready(tmp_path: Path, server: Server) -> None:
+def test_a_home_on_a_server_is_ready_and_counts_its_reads(tmp_path: Path, server: Server) -> None:
     environ = {"MNEMIC_CONFIG": str(tmp_path / "config"), "MNEMIC_FILES": str(tmp_path / "files")}
     with Memory.open(server.fresh(), environ=environ) as memory:
-        assert Client(memory).ask("GET", "/readyz", headers={}).json() == {"ok": True}
+        client = Client(memory)
+        assert client.ask("GET", "/readyz", headers={}).json() == {"ok": True}
+        assert 'mnemic_store_reads_total{server="replica"} 0\n' in client.ask("GET", "/metrics").text
+
+
+def test_an_answer_says_how_far_it_reaches_and_none_before_that_is_given(tmp_path: Path, server: Server) -> None:
+    environ = {"MNEMIC_CONFIG": str(tmp_path / "config"), "MNEMIC_FILES": str(tmp_path / "files")}
+    with Memory.open(server.fresh(), environ=environ) as memory:
+        client = Client(memory)
+        told = client.ask("POST", "/api/v1/remember", json={"text": NOTE}).headers["mnemic-position"]
+        asked = {**PAST, "mnemic-position": told}
+        answer = client.ask("POST", "/api/v1/recall", json={"query": "window"}, headers=asked)
+        assert (answer.json()["hits"][0]["text"], answer.headers["mnemic-position"]) == (NOTE, told)
+        wrong = client.ask("POST", "/api/v1/recall", json={"query": "window"}, headers={**asked, "mnemic-position": "9" + told})
+        assert wrong.status_code == 400
+        assert wrong.json()["detail"] == f"position '9{told}' is none of this namespace: give what an answer about it said"
+        other = client.ask("GET", "/api/v1/status", headers={**asked, "mnemic-namespace": "other"})
+        assert other.status_code == 400
+
+
+def test_a_home_of_files_says_no_position(tmp_path: Path) -> None:
+    with home(tmp_path) as memory:
+        assert "mnemic-position" not in Client(memory).ask("POST", "/api/v1/remember", json={"text": NOTE}).headers
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

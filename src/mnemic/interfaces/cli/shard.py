@@ -31,10 +31,14 @@ def list_(
     emit(told, as_json, _show)
 
 
-def add(name: Name, url: Annotated[str, typer.Argument(help="Of an empty database.")], as_json: Json = False) -> None:
-    """Take a server into the home, or change the URL of one. New namespaces go where the fewest are."""
+def add(
+    name: Name, url: Annotated[str, typer.Argument(help="Of an empty database.")],
+    replica: Annotated[list[str] | None, typer.Option(help="The URL of a server that follows it; may be repeated.")] = None,
+    as_json: Json = False,
+) -> None:  # fmt: skip
+    """Take a server into the home, or change the URLs of one. New namespaces go where the fewest are."""
     with opened() as memory:
-        emit(memory.shards.add(name, url), as_json, render.record)
+        emit(memory.shards.add(name, url, replica or []), as_json, render.record)
 
 
 def move(

@@ -11,7 +11,7 @@ import os
 import re
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import asdict, is_dataclass
 from functools import partial
 from pathlib import Path
@@ -66,6 +66,8 @@ OPEN = frozenset({"/healthz", "/readyz", "/openapi.json", *ASSETS})
 """What needs no token."""
 ETAG_LEAVES = frozenset({"weighted_trust", "trust", "due", "last_accessed", "relevance", "access_count", "tier"})
 """What changes by itself or by reading."""
+POSITION = "mnemic-position"
+"""The header that says how far a namespace has been written and read; given back, no older state answers."""
 IDS = ("number", "path", "name", "key")
 """The arguments that say which thing is meant, where the address does not: an experience's `path` are its steps."""
 
@@ -159,7 +161,7 @@ def _handler(route: Route, edits: threading.Lock) -> Handler:
                 return await _uploaded(route, memory, given, request, watched)
             if watched:
                 return _streamed(route, memory, given)
-            done = await run_in_threadpool(_done, memory, route, given, place, request, edits)
+            done, reached = await run_in_threadpool(_reached, memory, route, given, place, request, edits)
         except MnemicError as error:
             return said(of_error(error))
         except _Stopped as stopped:
@@ -169,9 +171,24 @@ def _handler(route: Route, edits: threading.Lock) -> Handler:
         except Exception as error:  # a fault of ours: its text may hold what somebody remembers
             log.error("%s failed: %s", route.name, type(error).__name__)
             return said(_fault(error))
-        return _shown(route, done if route.own else _seen(route, access.grant, done), request)
+        shown = _shown(route, done if route.own else _seen(route, access.grant, done), request)
+        if reached is not None:
+            shown.headers[POSITION] = reached
+        return shown
 
     return answer
+
+
+def _reached(
+    memory: Memory, route: Route, given: dict[str, Any], place: tuple[int, int], request: Request, edits: threading.Lock
+) -> tuple[Any, str | None]:
+    """What was asked for, from a state none before the one that the request names; and the position that it shows."""
+    if (position := request.headers.get(POSITION)) is not None:
+        memory.catch_up(position)
+    done = _done(memory, route, given, place, request, edits)
+    with suppress(MnemicError):  # it is done, and can be told without
+        return done, memory.position()
+    return done, None
 
 
 def _allowed(grant: Grant, needs: Iterable[str], *, wide: bool) -> None:
@@ -451,9 +468,8 @@ def _metrics(memory: Memory, observed: Observed) -> Handler:
             _allowed(access.grant, ["admin"], wide=True)
         except _Stopped as stopped:
             return stopped.answer
-        return Response(
-            observed.text(await run_in_threadpool(waiting), await run_in_threadpool(jobs)), media_type=observing.TYPE
-        )
+        told = observed.text(await run_in_threadpool(waiting), await run_in_threadpool(jobs))
+        return Response(told + observing.reads(memory.reads()), media_type=observing.TYPE)
 
     return answer
 

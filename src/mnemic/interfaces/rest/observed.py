@@ -102,5 +102,13 @@ def _histogram(name: str, about: str, label: str, times: Times) -> list[str]:
     return rows
 
 
+def reads(counts: Mapping[str, int]) -> str:
+    """How many reads of the store went to which server, in the same form."""
+    rows = ["# HELP mnemic_store_reads_total Reads of the store by server; fallback: the primary, where no replica could answer.",
+            "# TYPE mnemic_store_reads_total counter",
+            *(f"mnemic_store_reads_total{_labels(server=server)} {count}" for server, count in counts.items())]  # fmt: skip
+    return "\n".join(rows) + "\n" if counts else ""
+
+
 def _labels(**labels: Any) -> str:
     return "{" + ",".join(f'{name}="{value}"' for name, value in labels.items()) + "}" if labels else ""

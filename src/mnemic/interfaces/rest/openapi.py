@@ -18,6 +18,11 @@ EVERYWHERE = (400, 401, 403, 404, 405, 409, 413, 415, 421, 422, 429, 501, 502, 5
 """What any operation may answer besides."""
 TOKEN = "The text of the token file, or a token of `mnemic token add`; the scopes that it needs stand at each operation."
 NAMESPACE = {"$ref": "#/components/parameters/Namespace"}
+POSITION = {"mnemic-position": {
+    "schema": {"type": "string"},
+    "description": "Of a home in a database: how far the namespace has been written and read. In the header of the same name of"
+                   " another request about it, it keeps an older state from answering.",
+}}  # fmt: skip
 
 
 def document() -> dict[str, Any]:
@@ -88,7 +93,7 @@ def _operation(route: Route) -> dict[str, Any]:
                            "description": "The ETag that was read: 412 where the thing has changed since."})  # fmt: skip
     made["parameters"] = parameters
     shape: Schema = {"$ref": "#/components/schemas/Page"} if route.page else {}
-    done = _answer("Done.", shape)
+    done = {**_answer("Done.", shape), "headers": POSITION}
     if route.file:
         done["content"] = {kind: {"schema": {"type": "string"}} for kind in ("application/zip", "application/jsonl")}
     if route.long:

@@ -159,6 +159,7 @@ WIKI = ("search", "resolve", "toc", "infobox", "links", "category", "read", "tal
 ELSEWHERE: Mapping[str, str] = {
     "copy": "from this home to another, which only a person at this machine may name: the command line",
     "open": "how a home is opened", "close": "how it is closed", "within": "the header mnemic-namespace",
+    "position": "the header mnemic-position of an answer", "catch_up": "that of a request", "reads": "GET /metrics",
     "examine": "for a home that does not open", "recover": "for a home that does not open",
     "reembed": "it names a model or a server of this machine's: the command line; what serves follows by itself",
     "restore": "nobody else may have the home open, so not what serves it either: the command line",

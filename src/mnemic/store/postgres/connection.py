@@ -18,21 +18,22 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import psycopg
-from psycopg import adapt, pq, sql
-from psycopg.adapt import AdaptersMap, Buffer
-from psycopg.types.numeric import Int8BinaryDumper, Int8Dumper
-from psycopg.types.string import StrDumper
+from psycopg import sql
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from mnemic.environment import shown_url
 from mnemic.errors import BadInput, Conflict, Damaged, DiskFull, Interrupted, StoreError
+from mnemic.store.base import Lag
+from mnemic.store.postgres.pools import Halves, Pool, adapters, give_back, halves_dumper, lost
+from mnemic.store.postgres.replicas import Left, Positions, Replica
 
 SCHEMA = "mnemic"
 """Where our tables are in the database, so that they may stand beside those of others."""
@@ -55,42 +56,6 @@ KEPT_SPACES, KEPT_ROWS = 4_096, 2_000
 """Namespaces of which answers are kept, and rows that such an answer has at most."""
 CHANGES = "changes"
 """Under this name the home's own facts count how often one changed."""
-
-
-class _Text(StrDumper):
-    """Text as the server takes it. What it cannot hold finds nothing; what is stored was made storable before."""
-
-    def dump(self, obj: str) -> Buffer | None:
-        if "\0" in obj:
-            obj = obj.replace("\0", "\ufffd")
-        try:
-            return super().dump(obj)
-        except UnicodeEncodeError:
-            return super().dump(obj.encode("utf-8", "replace").decode())
-
-
-class Halves(bytes):
-    """A vector as the server's `halfvec` in binary: dimension, two bytes of nothing, and halves in network order."""
-
-
-def _halves(oid: int) -> type[adapt.Dumper]:
-    class HalvesDumper(adapt.Dumper):
-        format = pq.Format.BINARY
-
-        def dump(self, obj: Any) -> Buffer | None:
-            return bytes(obj)
-
-    HalvesDumper.oid = oid
-    return HalvesDumper
-
-
-def _adapters() -> AdaptersMap:
-    known = AdaptersMap(psycopg.adapters)
-    known.register_dumper(str, _Text)
-    # Else a number's size would choose its type, and a statement be prepared once for each mixture of types.
-    known.register_dumper(int, Int8Dumper)
-    known.register_dumper(int, Int8BinaryDumper)
-    return known
 
 
 @contextmanager
@@ -148,11 +113,6 @@ class Moved(Exception):
         self.space, self.to, self.epoch = space, to, epoch
 
 
-def lost(connection: psycopg.Connection[Any]) -> bool:
-    """Whether a connection is of no more use."""
-    return connection.closed or connection.info.transaction_status == pq.TransactionStatus.UNKNOWN
-
-
 @dataclass(slots=True)
 class Open:
     """A thread's transaction; `depth` says how many ask to keep it."""
@@ -162,6 +122,10 @@ class Open:
     space: int = 0
     """Whose rows it sees."""
     writing: bool = False
+    server: str = "primary"
+    """Whom a read asks: primary; replica, if one is near enough; or fallback, the primary in place of such a one."""
+    replica: Replica | None = None
+    """Whose connection it is, if not the primary's."""
     kept: dict[int, Kept] = field(default_factory=dict)
     """By namespace that it has looked at, and 0 for the home: what is known of it as it sees it."""
     process: int = field(default_factory=os.getpid)
@@ -172,40 +136,34 @@ class Database:
     """The server, through a pool; and the transaction of each thread that is in one."""
 
     def __init__(
-        self, url: str, *, limit: int = LIMIT, shard: str = HOME, prepare: Callable[[Database], None] | None = None
-    ) -> None:
-        """`prepare` is called before it is first used, and again should that fail."""
+        self, url: str, *, limit: int = LIMIT, shard: str = HOME, prepare: Callable[[Database], None] | None = None,
+        replicas: Sequence[str] = (), positions: Positions | None = None,
+    ) -> None:  # fmt: skip
+        """`prepare` is called before it is first used, and again should that fail; `positions` are those of the home."""
         self.url, self.limit, self.shard, self._prepare = url, limit, shard, prepare
         self.name = shown_url(url).partition("?")[0]
         self.role: str | None = None
         """Taken on in every transaction, where whoever connects stands above row-level security."""
         self.halves = 0
         """The number of the type `halfvec` in this database."""
+        self.facts: dict[str, str] = {}
+        """By which a replica shows that it follows this database."""
+        self.replicas = [Replica(one, limit, self._configure) for one in replicas]
+        self.reads: Counter[str] = Counter(primary=0, replica=0, fallback=0)
+        """How many reads went where, by `Open.server`."""
+        self.positions = positions or Positions()
         self._local = threading.local()
         self._guard, self._preparing = threading.Lock(), threading.RLock()
-        self._pool: tuple[int, ConnectionPool] | None = None
+        self._pool = Pool(url, limit, self._configure, timeout=LOCK_SECONDS, max_waiting=WAITING)
+        self._turns = count()
         self._kept: OrderedDict[int, tuple[int, Kept]] = OrderedDict()
         """By namespace, the one used last at the end: its version, and what is known as of it."""
 
     # connections
 
     def pool(self) -> ConnectionPool:
-        """This process's pool; one that came over a fork is left to the parent."""
-        mine = self._pool
-        if mine is None or mine[0] != os.getpid():
-            with self._guard:
-                mine = self._pool
-                if mine is None or mine[0] != os.getpid():
-                    mine = self._pool = (os.getpid(), self._fresh_pool())
-        return mine[1]
-
-    def _fresh_pool(self) -> ConnectionPool:
-        pool = ConnectionPool(
-            self.url, min_size=1, max_size=self.limit, open=False, timeout=LOCK_SECONDS, max_waiting=WAITING,
-            kwargs={"autocommit": True, "context": _adapters()}, configure=self._configure, name=self.name,
-        )  # fmt: skip
-        pool.open(wait=False)
-        return pool
+        """This process's pool."""
+        return self._pool.open()
 
     def ready(self) -> None:
         """Prepare it, unless that was done. Raises StoreError."""
@@ -217,12 +175,12 @@ class Database:
 
     def _configure(self, connection: psycopg.Connection[Any]) -> None:
         if self.halves:
-            connection.adapters.register_dumper(Halves, _halves(self.halves))
+            connection.adapters.register_dumper(Halves, halves_dumper(self.halves))
 
     def connect(self) -> psycopg.Connection[Any]:
         """A connection outside the pool, for what needs one to itself. Raises StoreError where there is no server."""
         try:
-            return psycopg.connect(self.url, autocommit=True, context=_adapters())
+            return psycopg.connect(self.url, autocommit=True, context=adapters())
         except psycopg.ProgrammingError:  # its message may show the password
             raise BadInput(f"the URL of {self.name} cannot be read: write postgresql://USER@HOST/DATABASE") from None
         except psycopg.Error as error:
@@ -230,10 +188,8 @@ class Database:
 
     def close(self) -> None:
         """Close the connections that this process opened."""
-        with self._guard:
-            mine, self._pool = self._pool, None
-        if mine and mine[0] == os.getpid():
-            mine[1].close()
+        for pool in (self._pool, *(one.pool for one in self.replicas)):
+            pool.close()
         self._local = threading.local()
 
     def _begin(self, first: str) -> tuple[psycopg.Connection[Any], psycopg.Cursor[Any]]:
@@ -241,7 +197,6 @@ class Database:
 
         `first` is what it begins with, in one message.
         """
-        self.ready()
         until = time.monotonic() + PATIENCE
         pool = self.pool()
         while True:
@@ -253,21 +208,16 @@ class Database:
                 return connection, connection.execute(first, prepare=False)
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
                 dead, retried = lost(connection), isinstance(error, psycopg.errors.DeadlockDetected)
-                self._give_back(pool, connection)
+                give_back(pool, connection)
                 if not (dead or retried) or time.monotonic() > until:
                     raise
             except BaseException:
-                self._give_back(pool, connection)
+                give_back(pool, connection)
                 raise
-
-    def _give_back(self, pool: ConnectionPool, connection: psycopg.Connection[Any]) -> None:
-        if not connection.closed and connection.info.transaction_status != pq.TransactionStatus.IDLE:
-            with suppress(psycopg.Error):
-                connection.execute("ROLLBACK", prepare=False)
-        pool.putconn(connection)
 
     def preamble(self, space: int) -> str:
         """What a transaction says of itself, without the end of the statement: nothing of it outlives it."""
+        self.ready()
         role = f"set_config('role', '{self.role}', true), " if self.role else ""
         return (
             f"SELECT {role}set_config('search_path', '{SCHEMA}, public', true),"
@@ -289,9 +239,15 @@ class Database:
         return self._open.writing
 
     @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Several reads that see one state; nothing is asked of the server before the first of them."""
+    def snapshot(self, server: str = "primary") -> Iterator[None]:
+        """Several reads that see one state; nothing is asked of the server before the first of them.
+
+        Of the server `replica`, one of these answers if it is near enough, and else the primary. Raises Left where it breaks
+        off, or turns out to be behind in another namespace: then all must be read anew, from `fallback`, the primary.
+        """
         now = self._open
+        if now.depth == 0 and self.replicas:
+            now.server = server
         now.depth += 1
         try:
             yield
@@ -302,10 +258,11 @@ class Database:
 
     def _end(self, now: Open) -> None:
         connection, now.connection, now.space, now.kept = now.connection, None, 0, {}
+        replica, now.replica, now.server = now.replica, None, "primary"
         if connection is not None and now.process == os.getpid():
             with suppress(psycopg.Error):
                 connection.execute("COMMIT", prepare=False)
-            self._give_back(self.pool(), connection)
+            give_back(replica.pool.open() if replica else self.pool(), connection)
 
     def rows(self, space: int, query: str, params: Params = (), *, keep: bool = False) -> Rows:
         """All rows of one query, seen from a namespace; 0 for what belongs to none.
@@ -320,21 +277,72 @@ class Database:
             return self._ask(now, space, query, params, keep)
 
     def _ask(self, now: Open, space: int, query: str, params: Params, keep: bool) -> Rows:
-        if now.connection is None:
-            begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self.preamble(space)}, {_stand(space)}"
-            now.connection, cursor = self._begin(begin)
-            self._see(now, space, _last(cursor))
-        elif space and now.space != space:  # what belongs to none can be seen from everywhere
+        try:
+            return self._asked(now, space, query, params, keep)
+        except psycopg.Error as error:
+            if now.replica is None:
+                raise
+            if now.connection is not None and lost(now.connection):
+                now.replica.leave()
+            raise Left from error
+
+    def _asked(self, now: Open, space: int, query: str, params: Params, keep: bool) -> Rows:
+        connection = now.connection or self._begin_read(now, space)
+        if space and now.space != space:  # what belongs to none can be seen from everywhere
             query_ = f"SELECT set_config('mnemic.ns', '{space:d}', true), {_stand(space)}"
-            self._see(now, space, now.connection.execute(query_, prepare=False).fetchone())
+            row = connection.execute(query_, prepare=False).fetchone()
+            if now.replica and not self._near(space, row):
+                raise Left
+            self._see(now, space, row)
         kept = now.kept.get(space) if keep and not now.writing else None
         key = (query, *params)
         if kept is not None and key in kept:
             return kept[key]
-        found = now.connection.execute(query, params, binary=True).fetchall()
+        found = connection.execute(query, params, binary=True).fetchall()
         if kept is not None and len(found) <= KEPT_ROWS:
             kept[key] = found
         return found
+
+    def _begin_read(self, now: Open, space: int) -> psycopg.Connection[Any]:
+        begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self.preamble(space)}"
+        row = self._begin_elsewhere(now, begin, space) if now.server == "replica" else None
+        if row is None:
+            now.server = "fallback" if now.server == "replica" else now.server
+            now.connection, cursor = self._begin(f"{begin}, {_stand(space)}")
+            row = _last(cursor)
+        with self._guard:
+            self.reads[now.server] += 1
+        self._see(now, space, row)
+        assert now.connection is not None
+        return now.connection
+
+    def _begin_elsewhere(self, now: Open, begin: str, space: int) -> tuple[Any, ...] | None:
+        """Begin at a replica that is near enough, and give what it told; None where there is none."""
+        turn = next(self._turns)
+        for place in range(len(self.replicas)):
+            replica = self.replicas[(turn + place) % len(self.replicas)]
+            begun = replica.begin(f"{begin}, {_follows(self.facts)}, {_stand(space)}")
+            if begun is None:
+                continue
+            connection, cursor = begun
+            row = _last(cursor)
+            assert row is not None
+            *_, follows, _, _, _, _ = row
+            if follows and self._near(space, row):
+                now.connection, now.replica = connection, replica
+                return row
+            replica.give_back(connection)
+            if not follows:
+                replica.leave()
+        return None
+
+    def _near(self, space: int, row: tuple[Any, ...] | None) -> bool:
+        """Whether a replica's snapshot shows all that this process was shown, or wrote."""
+        assert row is not None
+        *_, changes, version, moved, _ = row
+        reached = self.positions.reached
+        here = not space or (version is not None and moved is None and reached(space, int(version)))
+        return here and reached(self.url, int(changes or 0))
 
     def _see(self, now: Open, space: int, row: tuple[Any, ...] | None) -> None:
         """A transaction has turned to a namespace: what is known of it as of the version that it sees."""
@@ -343,9 +351,10 @@ class Database:
         if moved is not None:
             raise Moved(space, moved, epoch)
         now.space = space
-        now.kept[0] = self._known(0, int(changes or 0))
-        if space:
-            now.kept[space] = self._known(space, int(version or 0))
+        for one, number in {space: int(version or 0), 0: int(changes or 0)}.items():
+            now.kept[one] = self._known(one, number)
+            if not now.writing:  # what an open write counted may be taken back
+                self.positions.note(one or self.url, number)
 
     def _known(self, space: int, version: int) -> Kept:
         with self._guard:
@@ -363,6 +372,31 @@ class Database:
         """The first row of one query."""
         found = self.rows(space, query, params, keep=keep)
         return found[0] if found else None
+
+    def lags(self) -> list[Lag]:
+        """How far each replica is behind. Raises StoreError where the primary cannot be reached."""
+        if not self.replicas:
+            return []
+        with translated(self.name), self.connect() as db:
+            stand = db.execute(f"SELECT pg_current_wal_lsn()::text, coalesce(sum(version), 0)::bigint FROM {SCHEMA}.namespaces")
+            lsn, writes = stand.fetchone() or ("0/0", 0)
+        return [self._lag(replica, lsn, writes) for replica in self.replicas]
+
+    def _lag(self, replica: Replica, lsn: str, writes: int) -> Lag:
+        query = (
+            f"SELECT {_follows(self.facts)}, pg_wal_lsn_diff(%s::pg_lsn, pg_last_wal_replay_lsn())::bigint,"
+            " extract(epoch FROM now()-pg_last_xact_replay_timestamp())::float8,"
+            f" (SELECT coalesce(sum(version), 0)::bigint FROM {SCHEMA}.namespaces)"
+        )
+        try:
+            with replica.connect() as db:
+                follows, size, seconds, seen = db.execute(query, (lsn,)).fetchone() or (False, None, None, 0)
+        except psycopg.Error as error:
+            return Lag(replica.name, f"it cannot be read ({first_line(error)})")
+        if not follows:
+            return Lag(replica.name, "it does not follow this home's server")
+        behind = max(0, writes - seen)
+        return Lag(replica.name, "", behind, None if size is None else max(0, size), float(seconds or 0) if behind else 0.0)
 
     # writing
 
@@ -385,17 +419,19 @@ class Database:
                 raise
             now.connection, now.space, now.writing, now.depth = None, 0, False, 0
             self._commit(write)
+            self.positions.note(write.space, write.version)
 
     def _roll_back(self, now: Open) -> None:
         connection, now.connection, now.space, now.writing, now.depth = now.connection, None, 0, False, 0
         if connection is not None:
-            self._give_back(self.pool(), connection)
+            give_back(self.pool(), connection)
 
     def _begin_write(self, namespace: str, number: int) -> Write:
         name = sql.quote(namespace.replace("\0", "\ufffd"))
         lock = (
             f"UPDATE namespaces SET version=version+1 WHERE name={name}"
-            " RETURNING id, pg_current_xact_id()::text, set_config('mnemic.ns', id::text, true), pg_backend_pid(), moved, epoch"
+            " RETURNING id, pg_current_xact_id()::text, set_config('mnemic.ns', id::text, true), pg_backend_pid(), version,"
+            " moved, epoch"
         )
         make = f"INSERT INTO namespaces(name) VALUES({name}) ON CONFLICT DO NOTHING"
         if number:
@@ -409,12 +445,12 @@ class Database:
             if found is None:
                 found = _last(connection.execute(f"{make}; {lock}"))
             assert found is not None
-            if found[4] is not None:
-                raise Moved(found[0], found[4], found[5])
+            if found[5] is not None:
+                raise Moved(found[0], found[5], found[6])
         except BaseException:
-            self._give_back(self.pool(), connection)
+            give_back(self.pool(), connection)
             raise
-        return Write(self, connection, int(found[0]), str(found[1]), int(found[3]))
+        return Write(self, connection, int(found[0]), str(found[1]), int(found[3]), int(found[4]))
 
     def _commit(self, write: Write) -> None:
         connection = write.connection
@@ -422,16 +458,16 @@ class Database:
             done = connection.execute("COMMIT", prepare=False).statusmessage
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             gone = lost(connection)
-            self._give_back(self.pool(), connection)
+            give_back(self.pool(), connection)
             if not gone:
                 raise
             if not self._was_committed(write):
                 raise Interrupted(f"{self.name}: the connection broke at the end, nothing was stored: repeat") from error
             return
         except BaseException:
-            self._give_back(self.pool(), connection)
+            give_back(self.pool(), connection)
             raise
-        self._give_back(self.pool(), connection)
+        give_back(self.pool(), connection)
         if done != "COMMIT":
             raise StoreError(f"{self.name}: the server took the write back: repeat")
 
@@ -467,14 +503,18 @@ class Database:
                 yield connection
                 connection.execute("COMMIT", prepare=False)
             finally:
-                self._give_back(self.pool(), connection)
+                give_back(self.pool(), connection)
 
 
 class Write:
     """A write that is going on: its connection, whose lock it holds, and the number by which its fate can be asked."""
 
-    def __init__(self, base: Database, connection: psycopg.Connection[Any], space: int, xid: str, pid: int) -> None:
+    def __init__(
+        self, base: Database, connection: psycopg.Connection[Any], space: int, xid: str, pid: int, version: int
+    ) -> None:
         self.base, self.connection, self.space, self.xid, self.pid = base, connection, space, xid, pid
+        self.version = version
+        """Of the namespace, once this is committed."""
 
     def run(self, query: str, params: Params = ()) -> psycopg.Cursor[Any]:
         """One statement, seen from the write's own namespace."""
@@ -508,6 +548,15 @@ def _stand(space: int) -> str:
         f"(SELECT value FROM {SCHEMA}.meta WHERE key='{CHANGES}'), n.version, n.moved, n.epoch"
         f" FROM (SELECT 1) AS one LEFT JOIN {SCHEMA}.namespaces n ON n.id={space:d}"
     )
+
+
+def _follows(facts: Mapping[str, str]) -> str:
+    """Whether a server follows that of which these are facts, a statement's part: one cut loose may have gone its own way."""
+    same = [
+        f"EXISTS (SELECT FROM {SCHEMA}.meta WHERE key={sql.quote(key)} AND value={sql.quote(value)})"
+        for key, value in facts.items()
+    ]
+    return f"({' AND '.join(['pg_is_in_recovery()', *same]) if same else 'false'})"
 
 
 def _last(cursor: psycopg.Cursor[Any]) -> tuple[Any, ...] | None:

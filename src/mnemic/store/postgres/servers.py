@@ -16,7 +16,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -37,11 +38,15 @@ from mnemic.store.postgres.connection import (
     first_line,
     translated,
 )
+from mnemic.store.postgres.replicas import Left, Positions
 
 SHARD, OWNER = "shard", "home"
 """Facts of a server that is not the first: what it is called there, and the home's id."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
-COUNTED = f"INSERT INTO meta AS m VALUES('{CHANGES}', '1') ON CONFLICT (key) DO UPDATE SET value=(m.value::bigint+1)::text"
+COUNTED = (
+    f"INSERT INTO meta AS m VALUES('{CHANGES}', '1') ON CONFLICT (key) DO UPDATE SET value=(m.value::bigint+1)::text"
+    " RETURNING value"
+)
 """A fact of the home has changed."""
 PAUSE = 0.05
 """Seconds before a namespace is looked for again whose move is being completed."""
@@ -53,6 +58,8 @@ class View:
     """What a thread has open while several reads are to see one state."""
 
     stack: ExitStack
+    server: str = "primary"
+    """Which of each answers, as `Database.snapshot` has it."""
     bases: list[Database] = field(default_factory=list)
     process: int = field(default_factory=os.getpid)
 
@@ -60,11 +67,15 @@ class View:
 class Servers:
     """The servers of a home. Safe to use from several threads."""
 
-    def __init__(self, url: str, *, limit: int = LIMIT, partitions: int = migrations.PARTITIONS) -> None:
+    def __init__(
+        self, url: str, *, limit: int = LIMIT, partitions: int = migrations.PARTITIONS, replicas: Sequence[str] = ()
+    ) -> None:
+        """`replicas` are those of the first server; what those of the others are stands there."""
         self._limit, self._partitions = limit, partitions
         self.engine: dict[str, str] = {}
         self.store_id = ""
-        self.home = Database(url, limit=limit)
+        self.positions = Positions()
+        self.home = Database(url, limit=limit, replicas=replicas, positions=self.positions)
         self._prepare(self.home)
         self._known: dict[str, Database] = {HOME: self.home}
         self._places: dict[int, str] = {}
@@ -89,24 +100,27 @@ class Servers:
         assert found is not None and extension is not None
         if base.shard != HOME and facts != {SHARD: base.shard, OWNER: self.store_id}:
             raise StoreError(f"{base.name} is not the shard {base.shard!r} of this home: mend its URL with `mnemic shard add`")
-        base.halves = int(found[0])
+        base.halves, base.facts = int(found[0]), facts
         self.engine = self.engine or {"postgresql": str(found[1]), "pgvector": str(extension[0])}
 
-    def urls(self) -> dict[str, str]:
-        """The servers beside the first, by name."""
-        return dict(self.of(0).rows(0, "SELECT name, url FROM shards ORDER BY name", keep=True))
+    def urls(self) -> dict[str, tuple[str, ...]]:
+        """The servers beside the first, by name: the URL of each, and those of its replicas."""
+        rows = self.of(0).rows(0, "SELECT name, url, replicas FROM shards ORDER BY name", keep=True)
+        return {name: (url, *replicas.split()) for name, url, replicas in rows}
 
     def all(self) -> list[Database]:
         """Every server, the first of them first."""
         with self._guard:
-            self._known = {HOME: self.home} | {name: self._opened(name, url) for name, url in self.urls().items()}
+            self._known = {HOME: self.home} | {name: self._opened(name, *urls) for name, urls in self.urls().items()}
             return list(self._known.values())
 
-    def _opened(self, name: str, url: str) -> Database:
+    def _opened(self, name: str, url: str, *replicas: str) -> Database:
         known = self._known.get(name)
-        if known is not None and known.url == url:
+        if known is not None and (known.url, *(one.url for one in known.replicas)) == (url, *replicas):
             return known
-        return Database(url, limit=self._limit, shard=name, prepare=self._prepare)
+        return Database(
+            url, limit=self._limit, shard=name, prepare=self._prepare, replicas=replicas, positions=self.positions
+        )  # fmt: skip
 
     def named(self, name: str) -> Database:
         """A server by its name. Raises BadInput where there is none of it."""
@@ -117,13 +131,16 @@ class Servers:
         except KeyError:
             raise BadInput(f"there is no shard {name!r}: there are {', '.join(self._known)}") from None
 
-    def add(self, name: str, url: str) -> None:
-        """Take a server into the home, or one by another URL. Raises BadInput for a name or server that cannot be used."""
+    def add(self, name: str, url: str, replicas: Sequence[str] = ()) -> None:
+        """Take a server into the home with its replicas, or one by other URLs.
+
+        Raises BadInput for a name or server that cannot be used.
+        """
         if name == HOME or not NAME.fullmatch(name):
             raise BadInput(f"a shard cannot be called {name!r}: use up to 63 of a-z, 0-9, _ and -, and not {HOME!r}")
-        base = Database(url, limit=self._limit, shard=name)
+        base = Database(url, limit=self._limit, shard=name, replicas=replicas)
         with base.connect() as db:
-            if db.info.password:
+            if db.info.password or any(one.password for one in base.replicas):
                 raise BadInput("the URL of a shard stands in the database: leave its password to ~/.pgpass or PGPASSWORD")
             try:
                 migrations.migrate(db, base.name, partitions=self._partitions)
@@ -131,8 +148,11 @@ class Servers:
             except psycopg.Error as error:
                 raise StoreError(f"{base.name} cannot be prepared ({first_line(error)})") from error
         with self.home.aside() as db:
-            query = "INSERT INTO shards(name, url) VALUES(%s,%s) ON CONFLICT (name) DO UPDATE SET url=excluded.url"
-            db.execute(query, (name, url))
+            query = (
+                "INSERT INTO shards(name, url, replicas) VALUES(%s,%s,%s)"
+                " ON CONFLICT (name) DO UPDATE SET url=excluded.url, replicas=excluded.replicas"
+            )
+            db.execute(query, (name, url, " ".join(replicas)))
             db.execute(COUNTED)
 
     def _claim(self, db: psycopg.Connection[Any], base: Database, name: str) -> None:
@@ -188,7 +208,7 @@ class Servers:
         base = self.named(self.place(space)) if space else self.home
         view = self._view
         if view is not None and base not in view.bases:
-            view.stack.enter_context(base.snapshot())
+            view.stack.enter_context(base.snapshot(view.server))
             view.bases.append(base)
         return base
 
@@ -236,14 +256,25 @@ class Servers:
         found: View | None = getattr(self._local, "view", None)
         return found if found is not None and found.process == os.getpid() else None
 
+    def answered(self, question: Callable[[], T]) -> T:
+        """What several reads tell that see one state of each server, a replica's where one is near enough."""
+        try:
+            with self.view("replica"):
+                return question()
+        except Left:
+            if self._view is not None:
+                raise
+        with self.view("fallback"):
+            return question()
+
     @contextmanager
-    def view(self) -> Iterator[None]:
+    def view(self, server: str = "primary") -> Iterator[None]:
         """Several reads that see one state of each server; nothing is asked of any before the first of them."""
         if self._view is not None:
             yield
             return
         with ExitStack() as stack:
-            self._local.view = View(stack)
+            self._local.view = View(stack, server)
             try:
                 yield
             finally:
@@ -279,6 +310,13 @@ class Servers:
             place = None if chosen[0] == HOME else chosen[0]
             db.execute("INSERT INTO namespaces(name, moved) VALUES(%s,%s) ON CONFLICT DO NOTHING", (namespace, place))
         return self.number(namespace)
+
+    def reads(self) -> dict[str, int]:
+        """How many reads of this process went where."""
+        found: Counter[str] = Counter()
+        for base in list(self._known.values()):
+            found.update(base.reads)
+        return dict(found)
 
     def close(self) -> None:
         """Close the connections of this process."""

@@ -5,18 +5,20 @@ The shelves are a column here: a document moves by an update, in the transaction
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from mnemic.errors import BadInput
 from mnemic.models.document import SHELVES
 from mnemic.models.event import Row
+from mnemic.store.base import Lag
 from mnemic.store.postgres import truth
 from mnemic.store.postgres.connection import Params, Rows
 from mnemic.store.postgres.servers import Servers
 from mnemic.store.schema import TRUTH
 
+T = TypeVar("T")
 PAGE = 2_000
 """Rows of a whole table that are read at a time."""
 
@@ -55,6 +57,35 @@ class Shelves:
         """Several reads that see one state, whatever is written meanwhile."""
         with self.servers.view():
             yield
+
+    def read(self, ns: str, question: Callable[[], T]) -> T:
+        """What several reads about a namespace tell that see one state, a replica's if one is near enough."""
+        self.space(ns)  # of the primary: that there is such a namespace may not have come to a replica yet
+        return self.servers.answered(question)
+
+    def position(self, ns: str) -> int | None:
+        """How many writes of a namespace this process has seen; all that it reads from now on has seen them."""
+        space = self.space(ns)
+        return 0 if not space else self.servers.positions.known(space) or self._shown(space)
+
+    def catch_up(self, ns: str, position: int) -> bool:
+        """Let all that this process reads from now on have seen so many writes; whether there were so many."""
+        space = self.space(ns)
+        known = (self.servers.positions.known(space) or 0) if space else 0
+        return position <= known or (space > 0 and position <= self._shown(space))
+
+    def _shown(self, space: int) -> int:
+        """How many writes of a namespace the primary has seen."""
+        self._rows(space, "SELECT 1")  # it is told as the read begins
+        return self.servers.positions.known(space) or 0
+
+    def lags(self) -> list[Lag]:
+        """How far each replica is behind."""
+        return [lag for base in self.servers.all() for lag in base.lags()]
+
+    def reads(self) -> Mapping[str, int]:
+        """How many reads of this process went where."""
+        return self.servers.reads()
 
     def namespaces(self) -> list[str]:
         """Every namespace that something was written in."""

@@ -222,13 +222,16 @@ class PostgresTransaction:
 class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
     """A home's rows in a PostgreSQL database. Safe to use from several threads, processes and machines."""
 
-    def __init__(self, url: str, *, limit: int = LIMIT, partitions: int = migrations.PARTITIONS) -> None:
-        super().__init__(Servers(url, limit=limit, partitions=partitions))
+    def __init__(
+        self, url: str, *, limit: int = LIMIT, partitions: int = migrations.PARTITIONS, replicas: Sequence[str] = ()
+    ) -> None:
+        super().__init__(Servers(url, limit=limit, partitions=partitions, replicas=replicas))
         self.engine = self.servers.engine
         if belongs := self.meta(SHARD):
             raise BadInput(f"{self.base.name} is the shard {belongs!r} of another home: open that one")
         self.know()
         self.servers.store_id = self.store_id
+        self.base.facts = {"store_id": self.store_id}
 
     def meta(self, key: str) -> str | None:
         """A fact about the home that is no memory."""
@@ -236,14 +239,17 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
         return str(found[0][0]) if found else None
 
     def set_meta(self, key: str, value: str) -> None:
-        with self.base.aside() as db:
-            db.execute("INSERT INTO meta VALUES(%s,%s) ON CONFLICT (key) DO UPDATE SET value=excluded.value", (key, value))
-            db.execute(COUNTED)
+        self._put_meta("INSERT INTO meta VALUES(%s,%s) ON CONFLICT (key) DO UPDATE SET value=excluded.value", key, value)
 
     def add_meta(self, key: str, value: str) -> None:
+        self._put_meta("INSERT INTO meta VALUES(%s,%s) ON CONFLICT DO NOTHING", key, value)
+
+    def _put_meta(self, query: str, key: str, value: str) -> None:
         with self.base.aside() as db:
-            db.execute("INSERT INTO meta VALUES(%s,%s) ON CONFLICT DO NOTHING", (key, value))
-            db.execute(COUNTED)
+            db.execute(query, (key, value))
+            counted = db.execute(COUNTED).fetchone()
+        assert counted is not None
+        self.base.positions.note(self.base.url, int(counted[0]))
 
     @contextmanager
     def write(self, namespace: str) -> Iterator[PostgresTransaction]:
@@ -384,6 +390,8 @@ def _own(name: str) -> bool:
     return name.startswith("[")
 
 
-def open_postgres(url: str, *, limit: int = LIMIT, partitions: int = migrations.PARTITIONS) -> PostgresStore:
-    """Open the home in a database, making its tables if they are not there."""
-    return PostgresStore(url, limit=limit, partitions=partitions)
+def open_postgres(
+    url: str, *, limit: int = LIMIT, partitions: int = migrations.PARTITIONS, replicas: Sequence[str] = ()
+) -> PostgresStore:
+    """Open the home in a database, making its tables if they are not there; `replicas` are URLs of servers that follow it."""
+    return PostgresStore(url, limit=limit, partitions=partitions, replicas=replicas)

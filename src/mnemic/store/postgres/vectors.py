@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from mnemic.store.base import CodeBlock, EmbedderRow, QueueRow, VectorRow
-from mnemic.store.postgres.connection import HOME, Database, Halves, Params, Rows, Write
+from mnemic.store.postgres.connection import HOME, Database, Params, Rows, Write
+from mnemic.store.postgres.pools import Halves
 from mnemic.store.postgres.shelves import Shelves, capped, checked_shelf
 from mnemic.store.trees import blanked
 

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 import numpy as np
 
 from mnemic.errors import BadInput
 from mnemic.models.event import Row
-from mnemic.store.base import Ids
+from mnemic.store.base import Ids, Lag
 from mnemic.store.sqlite import truth
 from mnemic.store.sqlite.connection import Database
 
+T = TypeVar("T")
 NODE_BITS = 48
 """vectors.key = embedder << NODE_BITS | node: a range of keys for each embedder, so that two sets can coexist."""
 
@@ -68,6 +69,27 @@ class Shelves:
         """Several reads of the hot shelf that see one state of it, whatever is written meanwhile."""
         with self.hot.snapshot():
             yield
+
+    def read(self, ns: str, question: Callable[[], T]) -> T:
+        """What several reads about a namespace tell that see one state of the hot shelf."""
+        with self.reading():
+            return question()
+
+    def position(self, ns: str) -> int | None:
+        """None: every process reads the same files."""
+        return None
+
+    def catch_up(self, ns: str, position: int) -> bool:
+        """False: nobody was ever told a position."""
+        return False
+
+    def lags(self) -> list[Lag]:
+        """None: nothing follows files."""
+        return []
+
+    def reads(self) -> Mapping[str, int]:
+        """Nothing: there is but one place to read from."""
+        return {}
 
     def namespaces(self) -> list[str]:
         """Every namespace that something was written in."""
