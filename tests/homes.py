@@ -61,7 +61,7 @@ class Home:
 
     def search(self, query: str, ns: str = "default") -> list[str]:
         """Paths of the nodes that the words find."""
-        ids = sorted({number for term in query_terms(query) for number in self.store.postings(ns, term).tolist()})
+        ids = sorted({number for held in self.store.postings(ns, query_terms(query)).values() for number in held.tolist()})
         return sorted(node.path for node in self.store.found(ns, ids))
 
     def undo(self, seq: int, ns: str = "default") -> Event:

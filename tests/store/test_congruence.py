@@ -118,7 +118,7 @@ class Twin:
             "shelves": {
                 shelf: {
                     "found": sorted(store.found(ns, ids, shelf), key=key), "df": store.document_frequencies(ns, WORDS, shelf),
-                    "postings": {word: sorted(store.postings(ns, word, shelf).tolist()) for word in WORDS},
+                    "postings": {word: sorted(store.postings(ns, [word], shelf)[word].tolist()) for word in WORDS},
                     "lexicon": store.lexicon(ns, shelf)[:2], "phrase": store.phrase(ns, ["kiln", "noon"], 99, shelf),
                     "used": sorted(store.nodes_used(ns, 0, core=True, limit=999, shelf=shelf)),
                     "within": sorted(store.nodes_within(ns, below="/notes", limit=999, shelf=shelf)),

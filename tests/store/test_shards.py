@@ -61,7 +61,8 @@ def told(store: Any, ns: str) -> dict[str, object]:
     said: dict[str, object] = {name: list(store.rows(ns, name)) for name in TRUTH}
     return said | {
         "events": store.events(ns), "found": sorted(store.found(ns, ids), key=lambda one: one.id), "lexicon": store.lexicon(ns),
-        "texts": [store.document_texts(ns, one.id) for one in documents], "postings": store.postings(ns, "walrus").tolist(),
+        "texts": [store.document_texts(ns, one.id) for one in documents],
+        "postings": store.postings(ns, ["walrus"])["walrus"].tolist(),
         "vectors": store.vectors(ns, 1, ids), "queue": store.queue(ns), "operations": store.operations(ns),
         "files": store.vault_files(ns), "erased": store.erased(ns),
     }  # fmt: skip

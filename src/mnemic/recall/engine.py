@@ -423,8 +423,9 @@ class Recall:
             seen = run.seen[shelf]
             scores = matching(self._store, run.ns, run.df, run.reach * LEXICAL_K, shelf, among, without, each, seen)
             fitting += [(-score, -node, node, shelf) for node, score in scores.items()]
-        for word in filter(is_prefix, rarest(run.df, POSTINGS)):
-            run.prefixed[word] = np.concatenate([each.holders(word) for each in lists.values()])
+        if begun := list(filter(is_prefix, rarest(run.df, POSTINGS))):
+            held = [each.holders(begun) for each in lists.values()]
+            run.prefixed = {word: np.concatenate([one[word] for one in held]) for word in begun}
         return _first(fitting, run.reach * LEXICAL_K, run.lexical_rank)
 
     def _quoting(self, run: _Run) -> dict[str, set[int]]:

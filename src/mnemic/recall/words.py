@@ -48,15 +48,17 @@ class Lists:
             self._counts |= self._store.document_frequencies(self._ns, fresh, self._shelf)
         return {term: self._counts[term] for term in terms}
 
-    def holders(self, term: str) -> Ids:
+    def holders(self, terms: Sequence[str]) -> dict[str, Ids]:
         """Every node that holds a term, as `Store.postings`."""
-        found = self._holders.get(term)
-        if found is None:
-            found = self._store.postings(self._ns, term, self._shelf)
-            if self._held + len(found) > KEPT:
+        found = {term: self._holders[term] for term in terms if term in self._holders}
+        if fresh := [term for term in terms if term not in found]:
+            read = self._store.postings(self._ns, fresh, self._shelf)
+            count = sum(map(len, read.values()))
+            if self._held + count > KEPT:
                 self._holders, self._held = {}, 0
-            self._holders[term] = found
-            self._held += len(found)
+            self._holders |= read
+            self._held += count
+            found |= read
         return found
 
 
@@ -87,7 +89,7 @@ def matching(
         return {}
     n, size, _ = store.lexicon(ns)
     idf = rarity(n, np.array([counts[word] for word in words], dtype=float))
-    holders = {word: lists.holders(word) for word in words if is_prefix(word) or not each}
+    holders = lists.holders([word for word in words if is_prefix(word) or not each])
     if among is not None and each:
         ids = among
     else:

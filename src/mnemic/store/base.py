@@ -528,7 +528,9 @@ class Store(Protocol):
 
     def document_frequencies(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, int]: ...
 
-    def postings(self, ns: str, term: str, shelf: str = "hot") -> Ids: ...
+    def postings(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, Ids]:
+        """By term, every node that holds it, in no order; for a prefix term, one that begins so."""
+        ...
 
     def nodes_within(self, ns: str, *, below: str = "", documents: Collection[str] | None = None,
                      context: str | None = None, kinds: Sequence[str] = (), since: int | None = None,

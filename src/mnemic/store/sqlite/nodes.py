@@ -229,12 +229,12 @@ class Nodes(Documents):
             found[term] = int(row[0] or 0) if row else 0
         return found
 
-    def postings(self, ns: str, term: str, shelf: str = "hot") -> Ids:
-        """Every node that holds a term, in no order; for a prefix term, one that begins so."""
+    def postings(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, Ids]:
+        """By term, every node that holds it, in no order; for a prefix term, one that begins so."""
         # One string from the engine is a tenth of the cost of one row for each node.
-        sql = "SELECT group_concat(rowid) FROM fulltext WHERE fulltext MATCH ?"
-        found = self.shelf(shelf).row(sql, (_quoted(self.space(ns), term),))
-        return np.fromstring(found[0] or "" if found else "", dtype=np.int64, sep=",")
+        sql, space = "SELECT group_concat(rowid) FROM fulltext WHERE fulltext MATCH ?", self.space(ns)
+        rows = {term: self.shelf(shelf).row(sql, (_quoted(space, term),)) for term in terms}
+        return {term: np.fromstring(row[0] or "" if row else "", dtype=np.int64, sep=",") for term, row in rows.items()}
 
     def nodes_within(
         self, ns: str, *, below: str = "", documents: Collection[str] | None = None, context: str | None = None,
