@@ -86,7 +86,7 @@ def test_the_command_line_moves_a_namespace(server: Server, environ: dict[str, s
         return found
 
     other = server.fresh("second")
-    assert run("shard", "add", "two", other) == {"name": "two", "url": other}
+    assert run("shard", "add", "two", other) == {"name": "two", "url": other, "replicas": 0}
     run("--namespace", "team", "remember", "The kiln fires at noon.")
     assert run("shard", "list", "--where")["where"] == {"team": "two"}
     assert run("shard", "move", "team", "home")["to"] == "home"
