@@ -6,7 +6,7 @@ Writers, each a process of its own, remember notes and capture exchanges in a fe
 say of every operation that they begin it and what came of it. In each round one fault strikes while they write: the
 server ends a connection in the middle of its work, it is restarted (fast, or at once as in a crash), a proxy cuts a connection
 as a write's COMMIT is about to reach the server or has just reached it, or a writer gets SIGKILL and another takes its place.
-A round is over when a write was acknowledged after its fault.
+A round is over when two writes were acknowledged after its fault.
 
 Now and then, and in the end, the writers rest and the tables are looked at by themselves: every acknowledged text must be
 there once, none twice, none by half (a document without its text, its nodes or its entry in the ledger, or what belongs to
@@ -23,6 +23,7 @@ import json
 import logging
 import os
 import random
+import re
 import select
 import subprocess
 import sys
@@ -56,7 +57,8 @@ PATIENCE = 120.0
 """Seconds that a fault or a write may take on a busy machine before the run gives up."""
 LONGEST = 0.05
 """Seconds between the write that ended a round and the next fault, at most."""
-OPEN = "at opening"
+EACH = 2
+"""Writes that must be acknowledged after a fault before the next one."""
 
 
 @dataclass(slots=True)
@@ -121,7 +123,7 @@ def write(url: str, folder: str, name: str) -> None:
         try:
             memory = memory or opened(url, folder)
         except MnemicError as error:
-            _say(error=f"{type(error).__name__} {OPEN}")
+            _say(error=f"at opening: {_told(error)}")
             time.sleep(LONGEST)
             continue
         number += 1
@@ -130,11 +132,17 @@ def write(url: str, folder: str, name: str) -> None:
         try:
             _say(done=word, receipt=act(memory.within(space), word).json())
         except MnemicError as error:
-            _say(error=type(error).__name__)
+            _say(error=_told(error))
         except Exception as error:
             _say(fault=f"{word}: {type(error).__name__}: {error}")
     if memory is not None:
         memory.close()
+
+
+def _told(error: MnemicError) -> str:
+    """The kind of an error: what it says without the place, the server's own words and the advice."""
+    said = re.sub(r"postgresql://\S+?:?(?= )", "", str(error)).strip()
+    return f"{type(error).__name__}: {re.split(r': | [(]', said)[0]}"
 
 
 def _say(**row: Any) -> None:
@@ -181,7 +189,7 @@ class Writers:
         else:
             self.tally.problems.append(row["fault"])
 
-    def progress(self, count: int = 1) -> None:
+    def progress(self, count: int) -> None:
         """Wait for so many writes to be acknowledged. Raises TimeoutError."""
         with self._changed:
             wanted = self.tally.acknowledged + count
@@ -354,10 +362,10 @@ def measure(server: Server, url: str, folder: Path, rounds: int, count: int, see
             if number % REST == 0:
                 for _ in range(count):
                     writers.start()
-                writers.progress()
+                writers.progress(EACH)
             kind = draw.choices(list(KINDS), list(KINDS.values()))[0] if number >= len(KINDS) else list(KINDS)[number]
             strike(kind, server, cutter, writers, draw, url)
-            writers.progress()
+            writers.progress(EACH)
             tally.faults[kind] += 1
             tally.rounds += 1
             if number % REST == REST - 1 or number == rounds - 1:
