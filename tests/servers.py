@@ -9,11 +9,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -127,6 +129,95 @@ class Server:
         """Let go of a database whose tables were changed."""
         self.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")
         self._made = [name for name in self._made if name != database]
+
+
+class Cutter:
+    """Between stores and a server: cuts a connection when a write's COMMIT comes, before the server has it or after."""
+
+    def __init__(self, server: Server) -> None:
+        self.target = f"{server.folder}/.s.PGSQL.5432"
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        self.armed: str | None = None
+        """When the next COMMIT is to be cut: `before` or `after`."""
+        self.again = False
+        """Whether those after it are too."""
+        self.meanwhile: Callable[[], None] = lambda: None
+        """What happens while that COMMIT is on its way."""
+        self.cut = 0
+        self._guard, self._busy = threading.Lock(), threading.Lock()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def through(self, url: str) -> str:
+        """The way to a database of the server that leads through here."""
+        return f"{url.partition('@')[0]}@127.0.0.1:{self.port}/{url.partition('@/')[2].partition('?')[0]}"
+
+    def calm(self) -> None:
+        """Cut nothing more."""
+        self.armed, self.again = None, False
+
+    def close(self) -> None:
+        self.listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            there = socket.socket(socket.AF_UNIX)
+            try:
+                there.connect(self.target)
+            except OSError:  # it is down
+                there.close()
+                client.close()
+                continue
+            mute = threading.Event()
+            threading.Thread(target=self._forth, args=(client, there, mute), daemon=True).start()
+            threading.Thread(target=self._back, args=(there, client, mute), daemon=True).start()
+
+    def _forth(self, client: socket.socket, there: socket.socket, mute: threading.Event) -> None:
+        with _ending(client, there):
+            writing = False
+            while data := client.recv(1 << 16):
+                writing = writing or b"UPDATE namespaces SET version" in data
+                ends = writing and b"COMMIT\0" in data
+                writing = writing and not ends
+                if ends and (how := self._due()):
+                    mute.set()
+                    with self._busy:
+                        self.meanwhile()
+                    if how == "before":
+                        return
+                there.sendall(data)
+
+    def _due(self) -> str | None:
+        with self._guard:
+            how, self.armed = self.armed, self.armed if self.again else None
+            self.cut += how is not None
+            return how
+
+    def _back(self, there: socket.socket, client: socket.socket, mute: threading.Event) -> None:
+        with _ending(there, client):
+            with suppress(OSError):
+                while (data := there.recv(1 << 16)) and not mute.is_set():  # else the server has done it, and nobody is told
+                    client.sendall(data)
+            if mute.is_set():
+                with self._busy:  # nobody is told before all is done that happens meanwhile
+                    pass
+
+
+@contextmanager
+def _ending(*ends: socket.socket) -> Iterator[None]:
+    """However it ends, both ends learn of it."""
+    try:
+        with suppress(OSError):
+            yield
+    finally:
+        for end in ends:  # before one is closed: whoever waits for its data would not notice that
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+        ends[0].close()
 
 
 def programs() -> Path | None:

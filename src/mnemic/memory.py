@@ -38,7 +38,18 @@ from mnemic.capture.records import Records
 from mnemic.capture.shards import Shards
 from mnemic.clock import DAY_MS, Clock, FixedClock, Ids, RandomIds, SystemClock, iso, to_ms
 from mnemic.embed import CENTRED, Embedder, Reranker, open_reranker
-from mnemic.errors import BadInput, Damaged, DiskFull, MnemicError, ModelError, NotFound, QuotaExceeded, Refused, StoreError
+from mnemic.errors import (
+    BadInput,
+    Conflict,
+    Damaged,
+    DiskFull,
+    MnemicError,
+    ModelError,
+    NotFound,
+    QuotaExceeded,
+    Refused,
+    StoreError,
+)
 from mnemic.knowledge.concerns import Concerns
 from mnemic.knowledge.diary import Diary
 from mnemic.knowledge.erasure import Erasure, is_record
@@ -293,7 +304,7 @@ class Memory:
             return LEFT
         try:
             return self._drained().error
-        except StoreError as error:
+        except (StoreError, Conflict) as error:
             return str(error)
 
     def _drained(self, progress: Callable[[int], None] | None = None) -> Drained:

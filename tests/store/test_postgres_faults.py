@@ -2,79 +2,28 @@
 
 from __future__ import annotations
 
-import socket
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from mnemic import Memory
+from mnemic.embed.base import Kind, Vectors
+from mnemic.embed.hashing import HashingEmbedder
 from mnemic.errors import Interrupted, StoreError
+from mnemic.models.document import Turn
 from tests.homes import Home
-from tests.servers import Server, serving
+from tests.servers import Cutter, Server, serving
 
 psycopg = pytest.importorskip("psycopg")
-
-
-class Cutter:
-    """Between the store and the server: cuts a connection when a write's COMMIT comes, before the server has it or after."""
-
-    def __init__(self, server: Server) -> None:
-        self.target = f"{server.folder}/.s.PGSQL.5432"
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        self.armed: str | None = None
-        self.cut = 0
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            there = socket.socket(socket.AF_UNIX)
-            there.connect(self.target)
-            mute = threading.Event()
-            threading.Thread(target=self._forth, args=(client, there, mute), daemon=True).start()
-            threading.Thread(target=self._back, args=(there, client, mute), daemon=True).start()
-
-    def _forth(self, client: socket.socket, there: socket.socket, mute: threading.Event) -> None:
-        with client, suppress(OSError):
-            writing = False
-            while data := client.recv(1 << 16):
-                writing = writing or b"UPDATE namespaces SET version" in data
-                ends = writing and b"COMMIT\0" in data
-                writing = writing and not ends
-                if self.armed and ends:
-                    how, self.armed, self.cut = self.armed, None, self.cut + 1
-                    if how == "before":
-                        break
-                    mute.set()
-                there.sendall(data)
-            _end(client, there)
-
-    def _back(self, there: socket.socket, client: socket.socket, mute: threading.Event) -> None:
-        with there, suppress(OSError):
-            while data := there.recv(1 << 16):
-                if mute.is_set():  # the server has done it, and nobody is told
-                    break
-                client.sendall(data)
-            _end(client, there)
-
-
-def _end(*ends: socket.socket) -> None:
-    for end in ends:
-        with suppress(OSError):
-            end.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.fixture
 def cutter(server: Server) -> Iterator[Cutter]:
     made = Cutter(server)
     yield made
-    made.listener.close()
+    made.close()
 
 
 def kept(home: Home, acknowledged: list[str], ns: str = "default") -> None:
@@ -90,7 +39,7 @@ def kept(home: Home, acknowledged: list[str], ns: str = "default") -> None:
 @pytest.mark.parametrize("how", ["before", "after"])
 def test_a_commit_whose_answer_was_lost_is_asked_for(server: Server, cutter: Cutter, tmp_path: Path, how: str) -> None:
     url = server.fresh()
-    home = Home(tmp_path, url=url.partition("@")[0] + f"@127.0.0.1:{cutter.port}/home")
+    home = Home(tmp_path, url=cutter.through(url))
     stored = [f"walrus number {number}" for number in range(25)]
     for number, text in enumerate(stored):
         cutter.armed = how if number % 2 else None
@@ -169,3 +118,65 @@ def test_a_server_that_restarts_has_all_that_was_acknowledged(tmp_path: Path) ->
         home.remember("seal")
         kept(home, [*stored, "seal"])
         home.store.close()
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_server_that_crashes_at_commit_and_gives_its_number_away_has_not_kept_the_write(tmp_path: Path, taken: bool) -> None:
+    with serving({"synchronous_commit": "on", "wal_writer_delay": "10s"}) as server:  # so that only a commit writes anything down
+        url, cutter, numbers = server.fresh(), Cutter(server), list[str]()
+        home, other = Home(tmp_path / "one", url=cutter.through(url)), Home(tmp_path / "two", url=url)
+        home.remember("seal")
+        other.remember("otter", "elsewhere")
+
+        def crash() -> None:
+            with psycopg.connect(url, autocommit=True) as admin:
+                numbers.append(str(admin.execute("SELECT max(backend_xid::text) FROM pg_stat_activity").fetchone()))
+            server.stop("immediate")
+            server.start()
+            if taken:
+                other.remember("orca", "elsewhere")
+                query = "SELECT max(xmin::text) FROM mnemic.namespaces WHERE name='elsewhere'"
+                with psycopg.connect(url, autocommit=True) as admin:
+                    numbers.append(str(admin.execute(query).fetchone()))
+
+        cutter.meanwhile, cutter.armed = crash, "before"
+        assert home.remember("walrus").status == "stored"
+        assert len(set(numbers)) == 1, "the other write got the very number"
+        kept(home, ["seal", "walrus"])
+        cutter.armed = "before"
+        with pytest.raises(Interrupted), home.store.write("default") as tx:
+            tx.add_text(999, 1, "what is derived is done again")
+        assert home.store.text("default", 999) is None
+        for one in (home, other):
+            one.store.close()
+        cutter.close()
+
+
+class Severing(HashingEmbedder):
+    """Every connection is ended while the indexing that asked for vectors writes them."""
+
+    def __init__(self, cutter: Cutter) -> None:
+        super().__init__(64)
+        self.cutter = cutter
+
+    def embed(self, texts: Sequence[str], kind: Kind) -> Vectors:
+        self.cutter.armed, self.cutter.again = "before", True
+        return super().embed(texts, kind)
+
+
+def test_what_was_acknowledged_stays_so_when_the_server_breaks_off_all_that_follows(
+    server: Server, cutter: Cutter, tmp_path: Path
+) -> None:
+    url, environ = server.fresh(), {"MNEMIC_CONFIG": str(tmp_path), "MNEMIC_FILES": str(tmp_path / "files")}
+    with Memory.open(cutter.through(url), environ=environ, embedder=Severing(cutter)) as memory:
+        noted = memory.remember("walrus", op_id="one")
+        assert (noted.status, noted.path) == ("queued", "/notes/walrus")
+        assert "nothing was stored" in str(noted.reason)
+        cutter.calm()
+        said = memory.capture([Turn("user", "seal"), Turn("assistant", "otter")], session="s")
+        assert [one.status for one in said.receipts] == ["queued"]
+        cutter.calm()
+        assert memory.remember("walrus", op_id="one").status == "duplicate"
+        cutter.calm()
+        assert memory.undo(2)["undone"] == 2
+        assert [one["op"] for one in memory.ledger()] == ["undo", "capture", "remember"]

@@ -10,7 +10,8 @@ a namespace at one version is true as long as the version is, and need not be as
 what he wrote can tell whether another server has caught up with it.
 
 A connection that breaks before anything was asked of it is replaced in silence. One that breaks within a write means that
-nothing was stored. One that breaks at COMMIT leaves a doubt, and the server is asked which it was.
+nothing was stored. One that breaks at COMMIT leaves a doubt, and the server is asked which it was: whether the entry is
+there that the write made.
 """
 
 from __future__ import annotations
@@ -431,7 +432,7 @@ class Database:
         lock = (
             f"UPDATE namespaces SET version=version+1 WHERE name={name}"
             " RETURNING id, pg_current_xact_id()::text, set_config('mnemic.ns', id::text, true), pg_backend_pid(), version,"
-            " moved, epoch"
+            " moved, epoch, pg_postmaster_start_time()::text"
         )
         make = f"INSERT INTO namespaces(name) VALUES({name}) ON CONFLICT DO NOTHING"
         if number:
@@ -450,7 +451,7 @@ class Database:
         except BaseException:
             give_back(self.pool(), connection)
             raise
-        return Write(self, connection, int(found[0]), str(found[1]), int(found[3]), int(found[4]))
+        return Write(self, connection, int(found[0]), str(found[1]), int(found[3]), int(found[4]), str(found[7]))
 
     def _commit(self, write: Write) -> None:
         connection = write.connection
@@ -472,27 +473,47 @@ class Database:
             raise StoreError(f"{self.name}: the server took the write back: repeat")
 
     def _was_committed(self, write: Write) -> bool:
-        """What became of a transaction whose answer was lost. Raises StoreError where nobody can tell for now."""
+        """What became of a write whose answer was lost. Raises StoreError where nobody can tell for now."""
         until = time.monotonic() + PATIENCE
-        status: str | None = "in progress"
-        while status == "in progress" and time.monotonic() < until:
+        while True:
             try:
-                with psycopg.connect(self.url, autocommit=True) as asked:
-                    found = asked.execute("SELECT pg_xact_status(%s::xid8)", (write.xid,)).fetchone()
-                    status = found[0] if found else None
-                    if status == "in progress":  # its backend has not noticed yet that nobody listens
-                        with suppress(psycopg.errors.InsufficientPrivilege):
-                            asked.execute("SELECT pg_terminate_backend(%s)", (write.pid,))
+                with psycopg.connect(self.url, autocommit=True, connect_timeout=int(PATIENCE)) as asked:
+                    known = self._fate(asked, write)
+                    if known is not None:
+                        return known
+                    with suppress(psycopg.errors.InsufficientPrivilege):  # its backend has not noticed yet that nobody listens
+                        asked.execute("SELECT pg_terminate_backend(%s)", (write.pid,))
             except psycopg.OperationalError:
                 pass
-            if status == "in progress":
-                time.sleep(0.05)
-        if status in ("committed", "aborted"):
-            return status == "committed"
-        raise StoreError(
-            f"{self.name}: the connection broke at the end, and the last write may be kept or not: repeat it when the"
-            " server answers again; with its operation id, what was kept is recognised"
+            if time.monotonic() > until:
+                raise StoreError(
+                    f"{self.name}: the connection broke at the end, and the last write may be kept or not: repeat it when the"
+                    " server answers again; with its operation id, what was kept is recognised"
+                )
+            time.sleep(0.05)
+
+    def _fate(self, asked: psycopg.Connection[Any], write: Write) -> bool | None:
+        """Whether a write was kept; `None` while it goes on.
+
+        A server that crashes gives the numbers of transactions that it had not written down yet to others, so the number
+        alone proves nothing once it has started anew. What proves a write is its entry in the ledger. One that made none
+        changed nothing but what is derived, and is done again.
+        """
+        query = "SELECT pg_xact_status(%s::xid8), pg_postmaster_start_time()::text"
+        try:
+            status, started = asked.execute(query, (write.xid,)).fetchone() or (None, "")
+        except psycopg.errors.InvalidParameterValue:  # a number that the server has not come to yet, so it forgot it
+            return False
+        if status == "in progress":
+            return None
+        if write.entry is None:
+            return status == "committed" and started == write.started
+        seq, name = write.entry
+        found = asked.execute(  # a statement of its own: it sees what was committed before the one above was answered
+            f"{self.preamble(write.space)};"
+            f" SELECT 1 FROM ledger WHERE ns={write.space:d} AND seq={seq:d} AND hash={sql.quote(name)}"
         )
+        return _last(found) is not None
 
     @contextmanager
     def aside(self) -> Iterator[psycopg.Connection[Any]]:
@@ -507,14 +528,18 @@ class Database:
 
 
 class Write:
-    """A write that is going on: its connection, whose lock it holds, and the number by which its fate can be asked."""
+    """A write that is going on: its connection, whose lock it holds, and that by which its fate can be asked."""
 
     def __init__(
-        self, base: Database, connection: psycopg.Connection[Any], space: int, xid: str, pid: int, version: int
+        self, base: Database, connection: psycopg.Connection[Any], space: int, xid: str, pid: int, version: int, started: str
     ) -> None:
         self.base, self.connection, self.space, self.xid, self.pid = base, connection, space, xid, pid
         self.version = version
         """Of the namespace, once this is committed."""
+        self.started = started
+        """When its server was."""
+        self.entry: tuple[int, str] | None = None
+        """The number and hash of its last entry in the ledger."""
 
     def run(self, query: str, params: Params = ()) -> psycopg.Cursor[Any]:
         """One statement, seen from the write's own namespace."""

@@ -30,6 +30,7 @@ def append(write: Write, event: Event) -> None:
     write.run("INSERT INTO ledger VALUES(%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)", (write.space, *leaf))
     if event.payload is not None:
         write.run("INSERT INTO payloads VALUES(%s,%s,%s,%s)", (write.space, event.seq, event.salt, event.payload))
+    write.entry = (event.seq, event.hash)
 
 
 def about(write: Write, objects: Sequence[str]) -> list[int]:
