@@ -208,7 +208,7 @@ def below_memory() -> dict[str, Act]:
         "queue": read(lambda s, ns, w: (s.queue(ns), s.waiting(ns))), "whole queue": read(lambda s, ns, w: s.queue(None)),
         "counts": read(lambda s, ns, w: (dict(s.counts(ns)), s.sequences(ns), s.erased(ns), s.forgotten(ns), s.lexicon(ns))),
         "words": read(lambda s, ns, w: (s.document_frequencies(ns, [w.other.mark, *TOPICS]), s.phrase(ns, ["window", "seat"], 99),
-                                        sorted(s.postings(ns, "piano").tolist()))),
+                                        sorted(s.postings(ns, ["piano"])["piano"].tolist()))),
         "documents": read(lambda s, ns, w: ([s.document_by_id(ns, one) for one in ids(w)[:8]], s.documents(ns, limit=50))),
         "operations": read(lambda s, ns, w: (s.operations(ns), s.operation(ns, w.name))),
         "rows": read(lambda s, ns, w: list(map(dict, s.rows(ns, w.dice.choice(sorted(TRUTH)))))),
