@@ -133,6 +133,15 @@ def test_a_change_of_the_homes_own_facts_is_awaited_too(memory: Memory, pause: A
         assert went(memory, lambda: found(memory, "kiln")) == ["fallback"]
 
 
+def test_a_write_alone_is_awaited_without_a_read_behind_it(memory: Memory, pause: Any) -> None:
+    memory.remember("The kiln fires at noon.")
+    store = memory._store
+    with pause():
+        with store.write("default") as tx:
+            tx.enqueue(1, 0)
+        assert store.read("default", lambda: store.counts("default")["queue"]) == 1
+
+
 def test_a_write_that_was_taken_back_is_not_awaited(memory: Memory, pause: Any) -> None:
     memory.remember("The kiln fires at noon.")
     with pause():
@@ -292,6 +301,30 @@ def test_a_shard_has_replicas_of_its_own_and_a_move_hides_nothing(
     assert (len(found(here, "kiln")), len(found(there, "glaze"))) == (1, 2)
     assert [one["server"].rpartition("/")[2] for one in memory.status()["replicas"]] == [NAME, "one"]
     memory.close()
+    server.drop("one")
+
+
+def test_what_was_seen_on_one_server_binds_the_replicas_of_the_next(
+    opened: Opened, server: Server, follower: Server, pause: Any
+) -> None:
+    server.fresh("one")
+    mover = opened()
+    mover.shards.add("one", server.url("one"), [follower.url("one")])
+    memory = opened()
+    memory.remember("The kiln fires at noon.")
+    assert mover.shards.where() == {"default": "one"}
+    with pause():
+        mover.shards.move("default", "home")
+        memory.remember("The kiln cools at dusk.")
+        mover.shards.move("default", "one")
+        assert len(found(memory, "kiln")) == 2, "the replica of the first server knows neither of the write nor of the moves"
+    mover.shards.move("default", "home")
+    with pause():
+        mover.shards.move("default", "one")
+        assert len(found(memory, "kiln")) == 2, "the replica says that the rows have left, and they are back"
+    assert len(found(memory, "kiln")) == 2
+    for one in (memory, mover):
+        one.close()
     server.drop("one")
 
 
