@@ -547,7 +547,6 @@ class Write:
         """When its server was."""
         self.entry: tuple[int, str] | None = None
         """The number and hash of its last entry in the ledger."""
-
         self._waiting: list[Statement] = []
 
     def later(self, query: str, params: Params = ()) -> None:
@@ -573,9 +572,10 @@ class Write:
                 now.space = at
             said += statements
         if len(said) == 1:
-            return [self._say(*said[0])]
-        with self.connection.pipeline():
-            cursors = [self._say(query, params) for query, params in said]
+            cursors = [self._say(*said[0])]
+        else:
+            with self.connection.pipeline():
+                cursors = [self._say(query, params) for query, params in said]
         return cursors[len(cursors) - len(asked) :]
 
     def _say(self, query: str, params: Params) -> psycopg.Cursor[Any]:
