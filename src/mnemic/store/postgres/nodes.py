@@ -48,6 +48,8 @@ _PAST_DAY = f"({_DAY} AND created_at<%s)"
 """A daily note is as old as its day, whenever it was read."""
 _ABOVE = "\U0010ffff"
 ALLOCATE = "SELECT allocate(%s, %s)"
+TERMS = 100
+"""Terms whose nodes are asked for in one statement."""
 READ = 2_000
 """Candidates of a phrase, or nodes of a rebuild, that are read at a time."""
 
@@ -240,15 +242,16 @@ class Nodes(Documents):
 
     def postings(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, Ids]:
         """By term, every node that holds it, in no order; for a prefix term, one that begins so."""
-        if not terms:
-            return {}
-        space = self.space(ns)
+        space, found = self.space(ns), dict[str, Ids]()
         # One string from the server is a tenth of the cost of one row for each node, and one question for all terms half the
         # cost of one for each. Joined with a list of terms, the index would not be used.
         one = "SELECT string_agg(int8send(node), ''::bytea) FROM fulltext WHERE ns=%s AND words @@ %s::tsquery"
-        values = [value for term in terms for value in (space, _query(space, checked_shelf(shelf), [term]))]
-        row = self._row(space, f"SELECT {', '.join([f'({one})'] * len(terms))}", values)
-        return {term: _numbers(row[place : place + 1] if row else None) for place, term in enumerate(terms)}
+        for at in range(0, len(terms), TERMS):
+            some = terms[at : at + TERMS]
+            values = [value for term in some for value in (space, _query(space, checked_shelf(shelf), [term]))]
+            row = self._row(space, f"SELECT {', '.join([f'({one})'] * len(some))}", values)
+            found |= {term: _numbers(row[place : place + 1] if row else None) for place, term in enumerate(some)}
+        return found
 
     def nodes_within(
         self, ns: str, *, below: str = "", documents: Collection[str] | None = None, context: str | None = None,
