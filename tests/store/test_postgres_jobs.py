@@ -183,6 +183,8 @@ def test_what_a_write_adds_while_its_job_is_taken_up_is_not_left_behind(place: P
     place.jobs.defer("index", "default")
     with place.store.write("default") as tx:
         tx.enqueue(1, 0)  # a job waits already, so none is noted
+        assert place.store.waiting("default") == 1  # it has reached the server
+        tx.head()  # whoever reads lets all go to the server that was written before
         worker = threading.Thread(target=place.work)
         worker.start()
         query = "SELECT count(*) FROM pg_stat_activity WHERE datname='jobs' AND wait_event_type='Lock'"

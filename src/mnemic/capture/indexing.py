@@ -21,7 +21,8 @@ from mnemic.embed.base import BadVectors
 from mnemic.errors import ModelError
 from mnemic.models.document import SHELVES, Document, Node
 from mnemic.recall.codebook import matrix, seal
-from mnemic.recall.words import matching, rarest
+from mnemic.recall.rows import Seen
+from mnemic.recall.words import Lists, matching, rarest
 from mnemic.store import EmbedderRow, Store, VectorRow, repeated
 from mnemic.store.trees import passage_of
 from mnemic.text.tokens import query_terms
@@ -100,7 +101,7 @@ class Indexer:
         count, failed = 0, None
         for document in documents:
             try:
-                _, made = self._embed(ns, document)
+                made = self._embedded(document.shelf, self._wanting(ns, document)[1])
             except ModelError as error:
                 failed = error
                 break
@@ -125,18 +126,19 @@ class Indexer:
         settled: list[tuple[int, Document | None, set[int]]] = []
         fresh: list[_Fresh] = []
         failed: tuple[int, str] | None = None
-        for number in numbers:
-            document = self._store.document_by_id(ns, number)
+        embedder = self.row.id  # made where it is new, which is a write of its own
+        with self._store.reading():
+            documents = [(number, self._store.document_by_id(ns, number)) for number in numbers]
+            waiting = [(number, document, *self._wanting(ns, document)) for number, document in documents]
+        for number, document, seen, passages in waiting:
             try:
-                seen, made = self._embed(ns, document) if document else (set[int](), list[_Fresh]())
+                fresh += self._embedded(document.shelf if document else "", passages)
             except ModelError as error:
                 failed = (number, str(error))
                 break
             settled.append((number, document, seen))
-            fresh += made
         fresh.sort(key=lambda one: one.node)
-        embedder = self.row.id  # made where it is new, which is a write of its own
-        with self._store.reading():  # a dozen questions a node
+        with self._store.reading():
             edges = self._edges(ns, fresh)
 
         def put() -> bool:
@@ -158,46 +160,65 @@ class Indexer:
             return 0, "the home has gone over to another embedder"
         return len(settled), failed[1] if failed else None
 
-    def _embed(self, ns: str, document: Document) -> tuple[set[int], list[_Fresh]]:
-        """The ids of the document's nodes, and vectors for those that have none of their present passage."""
+    def _wanting(self, ns: str, document: Document | None) -> tuple[set[int], list[tuple[int, str]]]:
+        """The ids of a document's nodes, and the passages that have no vector of what they say now, with their nodes."""
+        if document is None:
+            return set(), []
         seen = {node.id for node in self._store.nodes(ns, document.id, document.shelf)}
+        if document.shelf in self._bare:
+            return seen, []
         passages = [(node.id, text) for node, text in passages_of(self._store, ns, document)]
         known = self._store.digests(ns, self.row.id, [node for node, _ in passages], document.shelf)
-        fresh = [(node, text) for node, text in passages if known.get(node) != passage_digest(text)]
-        if not fresh or document.shelf in self._bare:
-            return seen, []
+        return seen, [(node, text) for node, text in passages if known.get(node) != passage_digest(text)]
+
+    def _embedded(self, shelf: str, passages: list[tuple[int, str]]) -> list[_Fresh]:
+        """Vectors for passages that stand on a shelf."""
+        if not passages:
+            return []
         try:
-            vectors = self._embedder.embed([text for _, text in fresh], "passage")
+            vectors = self._embedder.embed([text for _, text in passages], "passage")
         except BadVectors as error:
             # About these texts, not about the model: the others get theirs, these are found by words.
-            fresh = [pair for place, pair in enumerate(fresh) if place not in error.rows]
-            vectors = self._embedder.embed([text for _, text in fresh], "passage")
-        return seen, [_Fresh(node, text, vector, document.shelf) for (node, text), vector in zip(fresh, vectors, strict=True)]
+            passages = [pair for place, pair in enumerate(passages) if place not in error.rows]
+            vectors = self._embedder.embed([text for _, text in passages], "passage")
+        return [_Fresh(node, text, vector, shelf) for (node, text), vector in zip(passages, vectors, strict=True)]
 
     def _edges(self, ns: str, fresh: list[_Fresh]) -> list[tuple[int, int, str, float]]:
         """Up to three similar nodes for each, among the most recent before it and the lexically nearest."""
         if not fresh:
             return []
-        recent = self._store.vectors_before(ns, self.row.id, fresh[0].node, RECENT)[::-1]
+        store, embedder = self._store, self.row.id
+        recent = store.vectors_before(ns, embedder, fresh[0].node, RECENT)[::-1]
         numbers = [*(node for node, _ in recent), *(one.node for one in fresh)]
         rows = np.concatenate([matrix([vector for _, vector in recent], self.row.dim), [one.vector for one in fresh]])
+        # Asked for all at once: a store may be far away.
+        lists, seen = Lists(store, ns), Seen(store, ns, reach=1)
+        terms = self._edge_terms(ns, [one.text for one in fresh], lists)
+        lists.holders(sorted({word for counts in terms for word in counts}))
+        lexical = [matching(store, ns, counts, LEXICAL, lists=lists, seen=seen) for counts in terms]
+        nears = [slice(max(0, place - RECENT), place) for place in range(len(recent), len(numbers))]
+        fars = [sorted({node for node in found if node < fresh[0].node} - {*numbers[near]})
+                for found, near in zip(lexical, nears, strict=True)]  # fmt: skip
+        known = store.vectors(ns, embedder, sorted({node for far in fars for node in far}))
         edges = []
-        for place, one in enumerate(fresh, len(recent)):
-            near = slice(max(0, place - RECENT), place)
-            lexical = matching(self._store, ns, self._edge_terms(ns, one.text), LEXICAL)
-            far = self._store.vectors(ns, self.row.id, sorted({n for n in lexical if n < fresh[0].node} - {*numbers[near]}))
-            cosines = np.concatenate([rows[near], matrix(list(far.values()), self.row.dim)]) @ one.vector
+        for one, near, wanted in zip(fresh, nears, fars, strict=True):
+            far = [node for node in wanted if node in known]
+            cosines = np.concatenate([rows[near], matrix([known[node] for node in far], self.row.dim)]) @ one.vector
             best = sorted(zip(cosines.tolist(), [*numbers[near], *far], strict=True), reverse=True)[:EDGES]
             edges += [(one.node, other, KIND, round(cos, 6)) for cos, other in best if cos >= self._similar]
         return edges
 
-    def _edge_terms(self, ns: str, text: str) -> dict[str, int]:
-        """The rarest terms of a passage that other nodes hold too, with how many do."""
+    def _edge_terms(self, ns: str, texts: Sequence[str], lists: Lists) -> list[dict[str, int]]:
+        """Of each passage, the rarest terms that other nodes hold too, with how many do."""
         common = self._common.setdefault(ns, set())
-        counts = self._store.document_frequencies(ns, [word for word in query_terms(text)[:24] if word not in common])
+        words = [[word for word in query_terms(text)[:24] if word not in common] for text in texts]
+        counts = lists.counts(sorted({word for some in words for word in some}))
         common |= {word for word, count in counts.items() if count > EDGE_POSTINGS}
-        shared = {word: count for word, count in counts.items() if 1 < count <= EDGE_POSTINGS}
-        return {word: shared[word] for word in rarest(shared, EDGE_POSTINGS)[:EDGE_TERMS]}
+        found = []
+        for some in words:
+            shared = {word: counts[word] for word in some if 1 < counts[word] <= EDGE_POSTINGS}
+            found.append({word: shared[word] for word in rarest(shared, EDGE_POSTINGS)[:EDGE_TERMS]})
+        return found
 
 
 @dataclass(frozen=True, slots=True)

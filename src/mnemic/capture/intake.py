@@ -153,7 +153,8 @@ class Intake:
 
     def _known(self, ns: str, note: Note, clean: Cleaned, title: str) -> Receipt | None:
         text_digest = digest(clean.text)
-        erased = None if note.allow_erased else self._store.was_erased(ns, self._mac(ns, clean.text))
+        mac = self._mac(ns, clean.text)
+        erased = None if note.allow_erased else self._store.when_erased(ns, [mac]).get(mac)
         if erased is not None:
             why = f"this text was erased on {iso(erased)}; it comes back only with --allow-erased"
             return Receipt("rejected", redacted=clean.redacted, reason=why, op_id=note.op_id)
@@ -313,7 +314,9 @@ class Intake:
             return None, said.nothing(), 0
         # Asked under the write lock: an erasure may be going on in another process.
         known = self._store.erasure_key_of(ns)
-        fresh = [(turn, text) for turn, text in said.kept if self._store.was_erased(ns, erasure_mac(known, text)) is None]
+        macs = [erasure_mac(known, text) for _, text in said.kept]
+        erased = self._store.when_erased(ns, macs)
+        fresh = [pair for pair, mac in zip(said.kept, macs, strict=True) if mac not in erased]
         if not fresh:
             why = "this text was erased and must not come back"
             return None, Receipt("rejected", redacted=said.redacted, reason=why), 0
@@ -345,15 +348,17 @@ class Intake:
         if before and not intact(self._store, ns, before.id, bodies):
             before, old, known, bodies = None, [], 0, {}  # its tree would show what was put in place of a text
         said = said[known:]
-        number = before.id if before else tx.allocate("documents")
-        first = tx.allocate(canonical(["messages", ns, session]), len(said))
+        wanted = {"texts": len(said), canonical(["messages", ns, session]): len(said)}
+        if before is None:
+            wanted |= {"documents": 1, canonical(["exchanges", ns, session]): 1}
+        texts, first, *fresh = tx.allocate_each(wanted)
+        number, place = (before.id, 0) if before else fresh
         new = [
-            Message(session, first + place, number, turn.role, turn.name, tx.allocate("texts"), digest(text),
+            Message(session, first + at, number, turn.role, turn.name, texts + at, digest(text),
                     created if turn.created_at is None else turn.created_at)
-            for place, (turn, text) in enumerate(said)
+            for at, (turn, text) in enumerate(said)
         ]  # fmt: skip
         messages = [*old, *new]
-        place = 0 if before else tx.allocate(canonical(["exchanges", ns, session]))
         document = before or Document(
             id=number,
             path=self.free_path(ns, f"/sessions/{session_slug(session)}/{place}"),

@@ -94,7 +94,7 @@ class Diary(Facet):
 
         def do(act: Act) -> dict[str, Any]:
             mac = erasure_mac(self._store.erasure_key_of(self._ns), draft.content)
-            if self._store.was_erased(self._ns, mac) is not None:
+            if self._store.when_erased(self._ns, [mac]):
                 why = "this text was erased and must not come back"
                 return {"status": "rejected", "id": None, "seq": None, "redacted": clean.redacted, "reason": why,
                         "extraction_due": False}  # fmt: skip

@@ -46,9 +46,10 @@ PATIENCE = 20.0
 LIMIT = 10
 """Connections that one process holds at most."""
 WAITING = 1_000
-"""Callers that may wait for a connection; more are refused at once."""
+"""Callers that may wait for a connection; more are refused at once. As many statements of a write wait to be sent."""
 Rows = list[tuple[Any, ...]]
 Params = Sequence[Any]
+Statement = tuple[str, Params]
 Kept = dict[tuple[Any, ...], Rows]
 """Answers by query and parameters."""
 HOME = "home"
@@ -122,7 +123,8 @@ class Open:
     depth: int = 0
     space: int = 0
     """Whose rows it sees."""
-    writing: bool = False
+    writing: Write | None = None
+    """The write that it is, if it is one."""
     server: str = "primary"
     """Whom a read asks: primary; replica, if one is near enough; or fallback, the primary in place of such a one."""
     replica: Replica | None = None
@@ -237,7 +239,7 @@ class Database:
     @property
     def writing(self) -> bool:
         """Whether this thread is in a write, whose outcome is still open."""
-        return self._open.writing
+        return self._open.writing is not None
 
     @contextmanager
     def snapshot(self, server: str = "primary") -> Iterator[None]:
@@ -271,7 +273,10 @@ class Database:
         `keep`: once they were read they are given again, as long as nothing is written there. Leave them as they are.
         """
         now = self._open
-        with translated(self.name) if now.writing else _reading(self.name):
+        if now.writing is not None:
+            with translated(self.name):
+                return now.writing.together([(query, params)], space)[0].fetchall()
+        with _reading(self.name):
             if now.connection is None and now.depth == 0:
                 with self.snapshot():
                     return self._ask(now, space, query, params, keep)
@@ -295,7 +300,7 @@ class Database:
             if now.replica and not self._near(space, row):
                 raise Left
             self._see(now, space, row)
-        kept = now.kept.get(space) if keep and not now.writing else None
+        kept = now.kept.get(space) if keep else None
         key = (query, *params)
         if kept is not None and key in kept:
             return kept[key]
@@ -412,18 +417,17 @@ class Database:
             raise StoreError("a write cannot begin within a read or a write of the same thread")
         with translated(self.name):
             write = self._begin_write(namespace, number)
-            now.connection, now.space, now.writing, now.depth = write.connection, write.space, True, 1
+            now.connection, now.space, now.writing, now.depth = write.connection, write.space, write, 1
             try:
                 yield write
             except BaseException:
                 self._roll_back(now)
                 raise
-            now.connection, now.space, now.writing, now.depth = None, 0, False, 0
-            self._commit(write)
+            self._commit(now, write)
             self.positions.note(write.space, write.version)
 
     def _roll_back(self, now: Open) -> None:
-        connection, now.connection, now.space, now.writing, now.depth = now.connection, None, 0, False, 0
+        connection, now.connection, now.space, now.writing, now.depth = now.connection, None, 0, None, 0
         if connection is not None:
             give_back(self.pool(), connection)
 
@@ -453,10 +457,13 @@ class Database:
             raise
         return Write(self, connection, int(found[0]), str(found[1]), int(found[3]), int(found[4]), str(found[7]))
 
-    def _commit(self, write: Write) -> None:
+    def _commit(self, now: Open, write: Write) -> None:
         connection = write.connection
         try:
-            done = connection.execute("COMMIT", prepare=False).statusmessage
+            try:
+                done = write.together([("COMMIT", ())])[0].statusmessage
+            finally:
+                now.connection, now.space, now.writing, now.depth = None, 0, None, 0
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             gone = lost(connection)
             give_back(self.pool(), connection)
@@ -540,17 +547,44 @@ class Write:
         """When its server was."""
         self.entry: tuple[int, str] | None = None
         """The number and hash of its last entry in the ledger."""
+        self._waiting: list[Statement] = []
+
+    def later(self, query: str, params: Params = ()) -> None:
+        """One statement whose answer nobody needs: it goes with the next that somebody waits for, at the latest with COMMIT."""
+        self.many(query, [params])
+
+    def many(self, query: str, rows: Sequence[Params]) -> None:
+        """As `later`, for many rows."""
+        self._waiting += [(query, row) for row in rows]
+        if len(self._waiting) > WAITING:
+            self.together([])
+
+    def together(self, asked: Sequence[Statement], space: int | None = None) -> list[psycopg.Cursor[Any]]:
+        """Some statements in one message after all that wait, and their answers; seen from the write's own namespace or another.
+
+        The server does them in order, and none after one that fails.
+        """
+        now, said = self.base._open, list[Statement]()
+        waiting, self._waiting = self._waiting, []
+        for at, statements in ((self.space, waiting), (self.space if space is None else space, asked)):
+            if statements and at and now.space != at:  # what belongs to none can be seen from everywhere
+                said.append(("SELECT set_config('mnemic.ns', %s, true)", (str(at),)))
+                now.space = at
+            said += statements
+        if len(said) == 1:
+            cursors = [self._say(*said[0])]
+        else:
+            with self.connection.pipeline():
+                cursors = [self._say(query, params) for query, params in said]
+        return cursors[len(cursors) - len(asked) :]
+
+    def _say(self, query: str, params: Params) -> psycopg.Cursor[Any]:
+        # What has no values is not repeated within a transaction, and COMMIT is to be seen as such on its way.
+        return self.connection.execute(query, params, binary=True, prepare=None if params else False)
 
     def run(self, query: str, params: Params = ()) -> psycopg.Cursor[Any]:
         """One statement, seen from the write's own namespace."""
-        self._own()
-        return self.connection.execute(query, params, binary=True)
-
-    def _own(self) -> None:
-        now = self.base._open
-        if now.space != self.space:  # a read of another namespace came in between
-            self.connection.execute("SELECT set_config('mnemic.ns', %s, true)", (str(self.space),))
-            now.space = self.space
+        return self.together([(query, params)])[0]
 
     def rows(self, query: str, params: Params = ()) -> Rows:
         return self.run(query, params).fetchall()
@@ -558,13 +592,6 @@ class Write:
     def row(self, query: str, params: Params = ()) -> tuple[Any, ...] | None:
         found: tuple[Any, ...] | None = self.run(query, params).fetchone()
         return found
-
-    def many(self, query: str, rows: Sequence[Params]) -> None:
-        """One statement for many rows, without waiting for each answer."""
-        if rows:
-            self._own()
-            with self.connection.cursor() as cursor:
-                cursor.executemany(query, rows)
 
 
 def _stand(space: int) -> str:

@@ -124,11 +124,10 @@ class Documents(Shelves):
         query = "SELECT id, body FROM texts WHERE ns=%s AND document=%s AND shelf=%s ORDER BY id"
         return dict(self._rows(space, query, (space, document, checked_shelf(shelf))))
 
-    def was_erased(self, ns: str, mac: str) -> int | None:
-        """When a text with this keyed digest was erased, or `None`."""
+    def when_erased(self, ns: str, macs: Sequence[str]) -> dict[str, int]:
+        """Which of some keyed digests are those of erased texts, with when that was."""
         space = self.space(ns)
-        found = self._row(space, "SELECT at FROM erased WHERE ns=%s AND mac=%s", (space, mac))
-        return None if found is None else int(found[0])
+        return dict(self._rows(space, "SELECT mac, at FROM erased WHERE ns=%s AND mac=ANY(%s)", (space, list(macs))))
 
     def operation(self, ns: str, op_id: str) -> tuple[str, str] | None:
         """The request digest and the receipt of an operation already done."""

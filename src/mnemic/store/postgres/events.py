@@ -27,9 +27,9 @@ def append(write: Write, event: Event) -> None:
     """Add an entry; the primary key refuses a number that is taken. One whose content was erased has its leaf alone."""
     leaf = (event.seq, event.at, event.actor, event.origin, event.op, event.object, event.payload_hash,
             event.previous, event.hash)  # fmt: skip
-    write.run("INSERT INTO ledger VALUES(%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)", (write.space, *leaf))
+    write.later("INSERT INTO ledger VALUES(%s,%s,%s,%s,%s,%s,%s,%s,%s,%s)", (write.space, *leaf))
     if event.payload is not None:
-        write.run("INSERT INTO payloads VALUES(%s,%s,%s,%s)", (write.space, event.seq, event.salt, event.payload))
+        write.later("INSERT INTO payloads VALUES(%s,%s,%s,%s)", (write.space, event.seq, event.salt, event.payload))
     write.entry = (event.seq, event.hash)
 
 
@@ -45,7 +45,7 @@ def about(write: Write, objects: Sequence[str]) -> list[int]:
 def empty(write: Write, seqs: Collection[int]) -> None:
     """Remove what some entries carried; their leaves stay."""
     if seqs:
-        write.run("DELETE FROM payloads WHERE ns=%s AND seq=ANY(%s)", (write.space, sorted(seqs)))
+        write.later("DELETE FROM payloads WHERE ns=%s AND seq=ANY(%s)", (write.space, sorted(seqs)))
 
 
 def forget_receipts(write: Write, seqs: Collection[int]) -> None:
@@ -53,7 +53,7 @@ def forget_receipts(write: Write, seqs: Collection[int]) -> None:
     query = "SELECT id, receipt FROM operations WHERE ns=%s AND document IS NULL"
     for op_id, receipt in write.rows(query, (write.space,)):
         if not made_by(receipt).isdisjoint(seqs):
-            write.run("UPDATE operations SET request='', receipt='{}' WHERE ns=%s AND id=%s", (write.space, op_id))
+            write.later("UPDATE operations SET request='', receipt='{}' WHERE ns=%s AND id=%s", (write.space, op_id))
 
 
 class Events(Shelves):

@@ -47,6 +47,9 @@ _DAY = "path>='/daily/' AND path<'/daily0' AND kind='daily'"
 _PAST_DAY = f"({_DAY} AND created_at<%s)"
 """A daily note is as old as its day, whenever it was read."""
 _ABOVE = "\U0010ffff"
+ALLOCATE = "SELECT allocate(%s, %s)"
+TERMS = 100
+"""Terms whose nodes are asked for in one statement."""
 READ = 2_000
 """Candidates of a phrase, or nodes of a rebuild, that are read at a time."""
 
@@ -59,8 +62,9 @@ def lead(ns: int, shelf: str) -> str:
 def replace(write: Write, document: int, nodes: Sequence[NewNode]) -> list[int]:
     """Put a tree in place of the one before. What is just as it was keeps its id, and so vector and edges."""
     query = f"SELECT {NODE}, {INDEXED} FROM nodes WHERE ns=%s AND document=%s AND shelf='hot'"
-    fresh = allocate(write, "nodes", len(nodes)) if nodes else 0
-    found = trees.difference(document, write.rows(query, (write.space, document)), nodes, fresh)
+    there, *more = write.together([(query, (write.space, document)), *([(ALLOCATE, ("nodes", len(nodes)))] if nodes else ())])
+    fresh: Any = more[0].fetchone() if more else (0,)
+    found = trees.difference(document, there.fetchall(), nodes, int(fresh[0]))
     remove(write, [row[0] for row in found.gone], "hot")
     write.many(_INSERT, [(write.space, "hot", *row) for row, _ in found.made])
     put_words(write, "hot", [(row[0], words) for row, words in found.made if words])
@@ -70,7 +74,7 @@ def replace(write: Write, document: int, nodes: Sequence[NewNode]) -> list[int]:
 
 def allocate(write: Write, name: str, number: int) -> int:
     """The first of so many identifiers of the home."""
-    found = write.row("SELECT allocate(%s, %s)", (name, number))
+    found = write.row(ALLOCATE, (name, number))
     assert found is not None
     return int(found[0])
 
@@ -86,7 +90,7 @@ def put_words(write: Write, shelf: str, rows: Sequence[tuple[int, list[str]]]) -
         made.append((ns, number, [before + word for word in distinct]))
     write.many("INSERT INTO fulltext(ns, node, words) VALUES(%s,%s,array_to_tsvector(%s::text[]))", made)
     if counted:
-        write.run(
+        write.later(
             "INSERT INTO vocabulary AS v(ns, shelf, term, nodes)"
             " SELECT %s, %s, t, n FROM unnest(%s::text[], %s::bigint[]) AS f(t, n)"
             " ON CONFLICT (ns, shelf, term) DO UPDATE SET nodes=v.nodes+excluded.nodes",
@@ -105,7 +109,7 @@ def drop_words(write: Write, shelf: str, numbers: Sequence[int]) -> None:
         (ns, list(numbers), skip, ns, shelf),
     )
     if none := [term for term, left in lost if left <= 0]:
-        write.run("DELETE FROM vocabulary WHERE ns=%s AND shelf=%s AND term=ANY(%s)", (ns, shelf, none))
+        write.later("DELETE FROM vocabulary WHERE ns=%s AND shelf=%s AND term=ANY(%s)", (ns, shelf, none))
 
 
 def remove(write: Write, numbers: Sequence[int], shelf: str) -> None:
@@ -114,15 +118,15 @@ def remove(write: Write, numbers: Sequence[int], shelf: str) -> None:
         return
     ns, ids = write.space, list(numbers)
     drop_words(write, shelf, ids)
-    write.run("DELETE FROM edges WHERE ns=%s AND (source=ANY(%s) OR target=ANY(%s))", (ns, ids, ids))
+    write.later("DELETE FROM edges WHERE ns=%s AND (source=ANY(%s) OR target=ANY(%s))", (ns, ids, ids))
     vectors.blank(write, ids, shelf)
     vectors.remove(write, ids)
-    write.run("DELETE FROM nodes WHERE ns=%s AND id=ANY(%s)", (ns, ids))
+    write.later("DELETE FROM nodes WHERE ns=%s AND id=ANY(%s)", (ns, ids))
 
 
 def count(write: Write, shelf: str, indexed: int, total: int, removed: int) -> None:
     """Change the sums of a shelf."""
-    write.run(
+    write.later(
         "INSERT INTO lexicon AS l VALUES(%s,%s,%s,%s,%s) ON CONFLICT (ns, shelf) DO UPDATE SET nodes=l.nodes+excluded.nodes,"
         " terms=l.terms+excluded.terms, removed=l.removed+excluded.removed",
         (write.space, shelf, indexed, total, removed),
@@ -149,10 +153,10 @@ def rebuild(write: Write) -> int:
     """Make the full-text rows of a namespace anew from its texts, with term lists and counts; returns the rows made."""
     ns, made, after = write.space, 0, 0
     for table in ("fulltext", "vocabulary"):
-        write.run(f"DELETE FROM {table} WHERE ns=%s", (ns,))
+        write.later(f"DELETE FROM {table} WHERE ns=%s", (ns,))
     # What somebody has read of the nodes may not be true any longer, as if they had been removed.
-    write.run("UPDATE lexicon SET nodes=0, terms=0, removed=removed+1 WHERE ns=%s", (ns,))
-    write.run("UPDATE nodes SET size=0, terms='' WHERE ns=%s AND size>0", (ns,))
+    write.later("UPDATE lexicon SET nodes=0, terms=0, removed=removed+1 WHERE ns=%s", (ns,))
+    write.later("UPDATE nodes SET size=0, terms='' WHERE ns=%s AND size>0", (ns,))
     query = (
         "SELECT id, shelf, parent, title, start, reach, speaker, text_id FROM nodes"
         " WHERE ns=%s AND id>%s AND reach>start AND text_id IS NOT NULL ORDER BY id LIMIT %s"
@@ -238,15 +242,16 @@ class Nodes(Documents):
 
     def postings(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, Ids]:
         """By term, every node that holds it, in no order; for a prefix term, one that begins so."""
-        if not terms:
-            return {}
-        space = self.space(ns)
+        space, found = self.space(ns), dict[str, Ids]()
         # One string from the server is a tenth of the cost of one row for each node, and one question for all terms half the
         # cost of one for each. Joined with a list of terms, the index would not be used.
         one = "SELECT string_agg(int8send(node), ''::bytea) FROM fulltext WHERE ns=%s AND words @@ %s::tsquery"
-        values = [value for term in terms for value in (space, _query(space, checked_shelf(shelf), [term]))]
-        row = self._row(space, f"SELECT {', '.join([f'({one})'] * len(terms))}", values)
-        return {term: _numbers(row[place : place + 1] if row else None) for place, term in enumerate(terms)}
+        for at in range(0, len(terms), TERMS):
+            some = terms[at : at + TERMS]
+            values = [value for term in some for value in (space, _query(space, checked_shelf(shelf), [term]))]
+            row = self._row(space, f"SELECT {', '.join([f'({one})'] * len(some))}", values)
+            found |= {term: _numbers(row[place : place + 1] if row else None) for place, term in enumerate(some)}
+        return found
 
     def nodes_within(
         self, ns: str, *, below: str = "", documents: Collection[str] | None = None, context: str | None = None,

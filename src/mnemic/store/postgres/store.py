@@ -43,22 +43,26 @@ class PostgresTransaction:
 
     def allocate(self, name: str, count: int = 1) -> int:
         """The first of `count` fresh identifiers."""
-        if not _own(name):
-            return nodes.allocate(self._write, name, count)
-        found = self._write.row(
+        return self.allocate_each({name: count})[0]
+
+    def allocate_each(self, wanted: Mapping[str, int]) -> list[int]:
+        """The first of fresh identifiers of several kinds."""
+        own = (
             "INSERT INTO counters AS c VALUES(%s,%s,%s) ON CONFLICT (ns, name) DO UPDATE SET value=c.value+excluded.value"
-            " RETURNING value",
-            (self._space, name, count),
+            " RETURNING value-%s+1"
         )
-        assert found is not None
-        return int(found[0]) - count + 1
+        answers = self._write.together([
+            (own, (self._space, name, count, count)) if _own(name) else (nodes.ALLOCATE, (name, count))
+            for name, count in wanted.items()
+        ])  # fmt: skip
+        return [first for answer in answers for (first,) in answer.fetchall()]
 
     def reserve(self, name: str, value: int) -> None:
         """Identifiers up to a number are taken."""
         if not _own(name):
-            self._write.run("SELECT reserve(%s, %s)", (name, value))
+            self._write.later("SELECT reserve(%s, %s)", (name, value))
             return
-        self._write.run(
+        self._write.later(
             "INSERT INTO counters AS c VALUES(%s,%s,%s) ON CONFLICT (ns, name)"
             " DO UPDATE SET value=greatest(c.value, excluded.value)",
             (self._space, name, value),
@@ -80,17 +84,17 @@ class PostgresTransaction:
         events.append(self._write, event)
 
     def add_text(self, text_id: int, document: int, body: str) -> None:
-        self._write.run("INSERT INTO texts VALUES(%s,%s,%s,'hot',%s)", (self._space, text_id, document, body))
+        self._write.later("INSERT INTO texts VALUES(%s,%s,%s,'hot',%s)", (self._space, text_id, document, body))
 
     def remember_operation(self, op_id: str, request: str, receipt: str, document: int | None) -> None:
-        self._write.run("INSERT INTO operations VALUES(%s,%s,%s,%s,%s)", (self._space, op_id, request, receipt, document))
+        self._write.later("INSERT INTO operations VALUES(%s,%s,%s,%s,%s)", (self._space, op_id, request, receipt, document))
 
     def replace_nodes(self, document: int, nodes_: Sequence[NewNode], shelf: str = "hot") -> list[int]:
         """Put a tree in place of the one before, full text included; an empty one only removes."""
         return nodes.replace(self._write, document, nodes_)
 
     def enqueue(self, document: int, due_at: int) -> None:
-        self._write.run(
+        self._write.later(
             "INSERT INTO queue VALUES(%s,%s,'pending',0,%s,'') ON CONFLICT (ns, document)"
             " DO UPDATE SET state='pending', attempts=0, due_at=excluded.due_at, error=''",
             (self._space, document, due_at),
@@ -99,9 +103,9 @@ class PostgresTransaction:
     def settle(self, document: int, error: str | None, due_at: int) -> None:
         """Take a document off the queue, or note why it stays and until when."""
         if error is None:
-            self._write.run("DELETE FROM queue WHERE ns=%s AND document=%s", (self._space, document))
+            self._write.later("DELETE FROM queue WHERE ns=%s AND document=%s", (self._space, document))
         else:
-            self._write.run(
+            self._write.later(
                 "UPDATE queue SET state='failed', attempts=attempts+1, due_at=%s, error=%s WHERE ns=%s AND document=%s",
                 (due_at, error, self._space, document),
             )
@@ -122,12 +126,12 @@ class PostgresTransaction:
         there = write.rows("SELECT id FROM nodes WHERE ns=%s AND document=%s AND shelf=%s", (space, document, source))
         if source == "hot":
             # Codes of what is left are made anew: blanks in their place would crowd it out.
-            write.run("DELETE FROM codes WHERE ns=%s AND shelf='hot'", (space,))
-            write.run("DELETE FROM coders WHERE ns=%s AND shelf='hot'", (space,))
+            write.later("DELETE FROM codes WHERE ns=%s AND shelf='hot'", (space,))
+            write.later("DELETE FROM coders WHERE ns=%s AND shelf='hot'", (space,))
         else:
             vectors.blank(write, [number for (number,) in there], source)
         moved = nodes.move(write, document, checked_shelf(source), checked_shelf(target))
-        write.run("UPDATE texts SET shelf=%s WHERE ns=%s AND document=%s AND shelf=%s", (target, space, document, source))
+        write.later("UPDATE texts SET shelf=%s WHERE ns=%s AND document=%s AND shelf=%s", (target, space, document, source))
         if with_vectors:
             vectors.move(write, moved, target, nodes.allocate(write, "vectors", max(1, len(moved))))
         else:
@@ -145,10 +149,10 @@ class PostgresTransaction:
 
     def drop_codes(self, embedder: int, shelf: str = "hot") -> None:
         for table in ("codes", "coders"):
-            self._write.run(f"DELETE FROM {table} WHERE ns=%s AND embedder=%s AND shelf=%s", (self._space, embedder, shelf))
+            self._write.later(f"DELETE FROM {table} WHERE ns=%s AND embedder=%s AND shelf=%s", (self._space, embedder, shelf))
 
     def put_coder(self, embedder: int, count: int, coder: bytes, shelf: str = "hot") -> None:
-        self._write.run(
+        self._write.later(
             "INSERT INTO coders VALUES(%s,%s,%s,%s,%s) ON CONFLICT (ns, embedder, shelf)"
             " DO UPDATE SET count=excluded.count, coder=excluded.coder",
             (self._space, embedder, checked_shelf(shelf), count, coder),
@@ -182,7 +186,7 @@ class PostgresTransaction:
     def erase_texts(self, text_ids: Sequence[int], macs: Sequence[str], at: int) -> None:
         """Remove texts and leave their keyed digests, so that a replayed transcript cannot bring them back."""
         if text_ids:
-            self._write.run("DELETE FROM texts WHERE ns=%s AND id=ANY(%s)", (self._space, list(text_ids)))
+            self._write.later("DELETE FROM texts WHERE ns=%s AND id=ANY(%s)", (self._space, list(text_ids)))
         self._write.many("INSERT INTO erased VALUES(%s,%s,%s) ON CONFLICT DO NOTHING", [(self._space, mac, at) for mac in macs])
 
     def erase_other_texts(self, document: int, in_use: Sequence[int], macs: Sequence[str], at: int) -> None:
@@ -190,7 +194,7 @@ class PostgresTransaction:
         query = "SELECT id FROM texts WHERE ns=%s AND document=%s AND id<>ALL(%s)"
         self.erase_texts([row[0] for row in self._write.rows(query, (self._space, document, list(in_use)))], macs, at)
         # A receipt names the path, and so the title, that the document had before.
-        self._write.run("DELETE FROM operations WHERE ns=%s AND document=%s", (self._space, document))
+        self._write.later("DELETE FROM operations WHERE ns=%s AND document=%s", (self._space, document))
 
     def erase_payloads(self, objects: Sequence[str]) -> list[int]:
         seqs = events.about(self._write, objects)
@@ -213,7 +217,7 @@ class PostgresTransaction:
             nodes.count(write, shelf, -len(sizes), -sum(sizes), len(here))
         # Messages of a document on another shelf are its to take, those on the hot one were taken by the ledger.
         for table in ("queue", "operations", "messages"):
-            write.run(f"DELETE FROM {table} WHERE ns=%s AND document=%s", (space, document))
+            write.later(f"DELETE FROM {table} WHERE ns=%s AND document=%s", (space, document))
         ids = write.rows("SELECT id FROM texts WHERE ns=%s AND document=%s", (space, document))
         self.erase_texts([number for (number,) in ids], macs, at)
         return self.erase_payloads([f"document:{document}"])

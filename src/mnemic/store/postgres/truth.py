@@ -8,7 +8,7 @@ from typing import Any
 import psycopg
 
 from mnemic.models.event import Change, Row
-from mnemic.store.postgres.connection import Params, Rows, Write
+from mnemic.store.postgres.connection import Params, Rows, Statement, Write
 from mnemic.store.rows import changed, conditions, known, no_room
 from mnemic.store.schema import TRUTH, Table
 
@@ -25,10 +25,14 @@ def _where(table: Table) -> str:
     return " AND ".join(("ns=%s", *(f"{column}=%s" for column in table.key)))
 
 
+def _one(table: Table) -> str:
+    return f"SELECT {', '.join(table.columns)} FROM {table.name} WHERE {_where(table)}"
+
+
 def get(ask: Ask, ns: int, name: str, key: tuple[str | int, ...]) -> dict[str, Any] | None:
     """One row by its key."""
     table = TRUTH[name]
-    found = ask(f"SELECT {', '.join(table.columns)} FROM {name} WHERE {_where(table)}", (ns, *key))
+    found = ask(_one(table), (ns, *key))
     return dict(zip(table.columns, found[0], strict=True)) if found else None
 
 
@@ -65,29 +69,43 @@ def count(ask: Ask, ns: int, name: str, where: Mapping[str, Any]) -> int:
 
 def apply(write: Write, changes: Iterable[Change]) -> None:
     """Write after-images, each only if the row still is what its before-image says, and none breaks a unique index."""
-    for change in changes:
-        try:
-            _apply(write, change)
-        except psycopg.errors.UniqueViolation:
-            raise no_room(change) from None
+    todo = list(changes)
+    statements = [_statements(write.space, change) for change in todo]
+    try:
+        answers = iter(write.together([one for some in statements for one in some]))
+    except psycopg.errors.UniqueViolation as error:
+        # An insertion gives way, so it was an update; of several the server says the table of one, or of a part of it.
+        names = [change for change in todo if str(error.diag.table_name).startswith(change.table) and change.before is not None]
+        if not names:
+            raise
+        raise no_room(names[0]) from None
+    for change, some in zip(todo, statements, strict=True):
+        _check(write, change, [next(answers) for _ in some])
 
 
-def _apply(write: Write, change: Change) -> None:
-    table, ns = TRUTH[change.table], write.space
+def _statements(ns: int, change: Change) -> list[Statement]:
+    """What makes a change; where there should be a row already, after what reads it."""
+    table = TRUTH[change.table]
     values = () if change.after is None else tuple(change.after[column] for column in table.columns)
     if change.before is None and change.after is not None:
         marks = ",".join(["%s"] * (len(table.columns) + 1))
-        made = write.run(
-            f"INSERT INTO {table.name}(ns, {', '.join(table.columns)}) VALUES({marks}) ON CONFLICT DO NOTHING", (ns, *values)
-        )
-        if not made.rowcount:
-            raise changed(change) if get(write.rows, ns, table.name, change.key) is not None else no_room(change)
+        insert = f"INSERT INTO {table.name}(ns, {', '.join(table.columns)}) VALUES({marks}) ON CONFLICT DO NOTHING"
+        return [(insert, (ns, *values))]
+    read = (_one(table), (ns, *change.key))
+    if change.after is None:
+        return [read, (f"DELETE FROM {table.name} WHERE {_where(table)}", (ns, *change.key))]
+    sets = ", ".join(f"{column}=%s" for column in table.columns)
+    return [read, (f"UPDATE {table.name} SET {sets} WHERE {_where(table)}", (*values, ns, *change.key))]
+
+
+def _check(write: Write, change: Change, answers: Sequence[psycopg.Cursor[Any]]) -> None:
+    """Raise Conflict where the row was not what the change is based on."""
+    table = TRUTH[change.table]
+    if len(answers) == 1:
+        if not answers[0].rowcount:
+            raise changed(change) if get(write.rows, write.space, table.name, change.key) is not None else no_room(change)
         return
-    current = get(write.rows, ns, table.name, change.key)
+    found = answers[0].fetchone()
+    current = dict(zip(table.columns, found, strict=True)) if found else None
     if current != (None if change.before is None else dict(change.before)):
         raise changed(change)
-    if change.after is None:
-        write.run(f"DELETE FROM {table.name} WHERE {_where(table)}", (ns, *change.key))
-    else:
-        sets = ", ".join(f"{column}=%s" for column in table.columns)
-        write.run(f"UPDATE {table.name} SET {sets} WHERE {_where(table)}", (*values, ns, *change.key))

@@ -20,27 +20,27 @@ _SETS = ", ".join(f"{name}=excluded.{name}" for name in _COLUMNS if name != "pat
 def put(write: Write, row: VaultFile) -> None:
     """Store what is known of a file."""
     query = f"INSERT INTO vault_files(ns, {_FILE}) VALUES({_MARKS}) ON CONFLICT (ns, path) DO UPDATE SET {_SETS}"
-    write.run(query, (write.space, *_values(row)))
+    write.later(query, (write.space, *_values(row)))
 
 
 def drop(write: Write, path: str) -> None:
     """Forget a file and its links."""
-    write.run("DELETE FROM vault_files WHERE ns=%s AND path=%s", (write.space, path))
-    write.run("DELETE FROM vault_links WHERE ns=%s AND path=%s", (write.space, path))
+    write.later("DELETE FROM vault_files WHERE ns=%s AND path=%s", (write.space, path))
+    write.later("DELETE FROM vault_links WHERE ns=%s AND path=%s", (write.space, path))
 
 
 def put_links(write: Write, path: str, rows: Sequence[tuple[str, str, str, str]]) -> None:
     """Put a note's links in place of those before."""
-    write.run("DELETE FROM vault_links WHERE ns=%s AND path=%s", (write.space, path))
+    write.later("DELETE FROM vault_links WHERE ns=%s AND path=%s", (write.space, path))
     links = [(write.space, path, place, *row) for place, row in enumerate(rows)]
     write.many("INSERT INTO vault_links VALUES(%s,%s,%s,%s,%s,%s,%s)", links)
 
 
 def put_rename(write: Write, path: str, target: str | None) -> None:
     """Note a rename that begins; without a target: that it is done."""
-    write.run("DELETE FROM vault_renames WHERE ns=%s AND path=%s", (write.space, path))
+    write.later("DELETE FROM vault_renames WHERE ns=%s AND path=%s", (write.space, path))
     if target is not None:
-        write.run("INSERT INTO vault_renames VALUES(%s,%s,%s)", (write.space, path, target))
+        write.later("INSERT INTO vault_renames VALUES(%s,%s,%s)", (write.space, path, target))
 
 
 class VaultFiles(Shelves):

@@ -56,7 +56,7 @@ def put(write: Write, embedder: int, rows: Sequence[VectorRow], stamp: int, shel
     )
     if write.base.shard != HOME:  # which embedders there are says the first server; others need their numbers to find vectors
         known = "INSERT INTO embedders(id, identity, dim) OVERRIDING SYSTEM VALUE VALUES(%s,%s,0) ON CONFLICT DO NOTHING"
-        write.run(known, (embedder, str(embedder)))
+        write.later(known, (embedder, str(embedder)))
     write.many(query, [(embedder, stamp + place, row.digest, halves(row.vector), write.space, row.node, shelf)
                        for place, row in enumerate(rows)])  # fmt: skip
 
@@ -71,12 +71,12 @@ def drop(write: Write, embedder: int, limit: int) -> int:
 def remove(write: Write, nodes: Sequence[int]) -> None:
     """Take the vectors of nodes away, those of every embedder."""
     query = "DELETE FROM vectors WHERE ns=%s AND node=ANY(%s) AND embedder=ANY(SELECT id FROM embedders)"
-    write.run(query, (write.space, list(nodes)))
+    write.later(query, (write.space, list(nodes)))
 
 
 def move(write: Write, nodes: Sequence[int], target: str, stamp: int) -> None:
     """Let the vectors of nodes stand on another shelf, as the last that came there. Needs as many stamps as there are nodes."""
-    write.run(
+    write.later(
         "UPDATE vectors v SET shelf=%s, stamp=%s+o.place FROM (SELECT embedder, node,"
         " row_number() OVER (PARTITION BY embedder ORDER BY node)-1 AS place FROM vectors WHERE ns=%s AND node=ANY(%s)"
         " AND embedder=ANY(SELECT id FROM embedders)) AS o WHERE v.ns=%s AND v.embedder=o.embedder AND v.node=o.node",
@@ -93,7 +93,7 @@ def blank(write: Write, nodes: Sequence[int], shelf: str) -> None:
         " WHERE c.ns=%s AND c.shelf=%s AND v.node=ANY(%s)"
     )
     for embedder, first, ids, codes in write.rows(query, (ns, shelf, list(nodes))):
-        write.run(
+        write.later(
             "UPDATE codes SET nodes=%s, codes=%s WHERE ns=%s AND embedder=%s AND shelf=%s AND first=%s",
             (*blanked(ids, codes, nodes), ns, embedder, shelf, first),
         )

@@ -171,10 +171,10 @@ class Documents(Shelves):
         sql = "SELECT id, body FROM texts WHERE ns=? AND document=? ORDER BY id"
         return dict(self.shelf(shelf).rows(sql, (self.space(ns), document)))
 
-    def was_erased(self, ns: str, mac: str) -> int | None:
-        """When a text with this keyed digest was erased, or `None`."""
-        found = self.hot.row("SELECT at FROM erased WHERE ns=? AND mac=?", (self.space(ns), mac))
-        return None if found is None else int(found[0])
+    def when_erased(self, ns: str, macs: Sequence[str]) -> dict[str, int]:
+        """Which of some keyed digests are those of erased texts, with when that was."""
+        marks = ",".join("?" * len(macs))
+        return dict(self.hot.rows(f"SELECT mac, at FROM erased WHERE ns=? AND mac IN ({marks})", (self.space(ns), *macs)))
 
     def operation(self, ns: str, op_id: str) -> tuple[str, str] | None:
         """The request digest and the receipt of an operation already done."""

@@ -45,6 +45,10 @@ class SqliteTransaction:
         found: Any = self._db.execute(sql, (name, count)).fetchone()
         return int(found[0]) - count + 1
 
+    def allocate_each(self, wanted: Mapping[str, int]) -> list[int]:
+        """The first of fresh identifiers of several kinds."""
+        return [self.allocate(name, count) for name, count in wanted.items()]
+
     def reserve(self, name: str, value: int) -> None:
         """Identifiers up to a number are taken."""
         self._db.execute(
