@@ -57,8 +57,8 @@ TIMED = ("dream", "card new", "state")
 """Operations whose rows tell how long they took, or when a file was written."""
 HEAVY_EVERY, MINUTES = 200, 7
 """One operation in so many reads or writes all of a namespace; and so long after each the next one follows."""
-OWN_TIMES = ["mtime_ns", "ctime_ns", "inode"]
-"""Columns that tell of a file on this disk."""
+ON_DISK = {"vault_files": ["mtime_ns", "ctime_ns", "inode", "size"]}
+"""Columns that tell of a file on this disk: its size is left open where it was written in the moment it was read."""
 OTHER, DIM = 2, 4
 """An embedder that no recall asks, with vectors and codes that mean nothing."""
 SPENT = re.compile(r'"(?:timings|bytes|seconds|took)": (?:\{[^}]*\}|[\d.]+)|/tmp\w{8}/')
@@ -293,7 +293,7 @@ def rows(url: str) -> dict[tuple[str, str], Counter[str]]:
     with psycopg.connect(url, autocommit=True, options="-c search_path=mnemic,public") as db:
         for table in (*migrations.SMALL, *migrations.GROWING):
             query = f"SELECT n.name, (to_jsonb(t) - %s::text[])::text FROM {table} t JOIN namespaces n ON n.id=t.ns"
-            for name, row in db.execute(query.encode(), (OWN_TIMES,)).fetchall():
+            for name, row in db.execute(query.encode(), (ON_DISK.get(table, []),)).fetchall():
                 found.setdefault((name, table), Counter())[row] += 1
     return found
 
