@@ -6,7 +6,9 @@ import pytest
 
 pytest.importorskip("psycopg")
 
-from bench.guards import Statements, measure
+import psycopg
+
+from bench.guards import Report, Statements, measure, unguarded
 from bench.isolation import NAMES
 from tests.servers import Server
 
@@ -27,6 +29,25 @@ def test_without_their_conditions_on_the_namespace_statements_reach_nothing_fore
 def test_a_server_that_guards_nothing_shows_and_changes_what_is_foreign(server: Server, tmp_path: Path) -> None:
     report = measure(server, tmp_path, 20, 7, guarded=False)
     assert len(report.crossings) > 5 and len(report.differences) > 5 and not report.ok
+
+
+def test_however_a_statement_is_sent_it_is_laid_bare_and_afterwards_no_longer(server: Server) -> None:
+    statements, query = Statements(), "SELECT a FROM t WHERE ns=%s"
+    with psycopg.connect(server.url("postgres")) as db:
+        db.execute("CREATE TEMPORARY TABLE t AS SELECT 1 AS ns, 5 AS a")
+        with unguarded(statements):
+            assert db.execute(query, (2,)).fetchall() == [(5,)]
+            with db.pipeline():
+                found = db.execute(query, (2,), prepare=True)
+            assert found.fetchall() == [(5,)]
+            with db.cursor() as cursor:
+                cursor.executemany("UPDATE t SET a=%s WHERE ns=%s", [(6, 2), (7, 3)])
+        assert db.execute(query, (2,)).fetchall() == [] and db.execute(query, (1,)).fetchall() == [(7,)]
+    assert statements.rewritten == {"SELECT": 2, "UPDATE": 1} and not statements.left
+
+
+def test_a_run_that_laid_no_statement_bare_proves_nothing() -> None:
+    assert not Report(operations=5).ok and Report(operations=5, rewritten={"SELECT": 1}).ok
 
 
 @pytest.mark.parametrize(
