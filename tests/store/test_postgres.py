@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 import pytest
 
-from mnemic.errors import BadInput, NewerSchema, StoreError
+from mnemic.errors import BadInput, MnemicError, NewerSchema, StoreError
 from mnemic.store import CodeBlock, VectorRow
 from mnemic.store.schema import SEQUENCES, TRUTH
 from tests.homes import Home
@@ -260,3 +260,18 @@ def test_what_was_read_before_a_restore_is_not_held_for_true_behind_it(home: Hom
     assert other.lexicon("default")[0] == 1
     assert other.meta("note") == "one"
     other.close()
+
+
+def test_a_write_that_failed_on_its_way_leaves_the_connection_to_no_other(home: Home) -> None:
+    home.remember("walrus")
+    for number in range(12):
+        with pytest.raises(MnemicError), home.store.write("default") as tx:
+            tx.add_text(1, 1, "a number that is taken")
+            tx.enqueue(1, number)
+            tx.put_edges([(1, 2, "similar", 0.5)])
+            tx.put_vault_rename(f"{number}.md", None)
+        with home.store.write("default") as tx:
+            tx.enqueue(1, number)
+            tx.put_edges([(1, 2, "similar", 0.5)])
+            tx.put_vault_rename(f"{number}.md", None)
+        assert home.remember(f"seal {number}").status == "stored"

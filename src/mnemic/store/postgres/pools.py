@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from psycopg_pool import ConnectionPool
 
 from mnemic.environment import shown_url
 
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what matters of its warnings is raised: not for stderr
 Configure = Callable[["psycopg.Connection[Any]"], None]
 
 
@@ -102,6 +104,8 @@ class Pool:
 
 def give_back(pool: ConnectionPool, connection: psycopg.Connection[Any]) -> None:
     """Let others have a connection, out of any transaction."""
+    if connection.info.transaction_status == pq.TransactionStatus.INERROR:
+        connection.close()  # the driver may take a statement for prepared that the server skipped behind the error
     if not connection.closed and connection.info.transaction_status != pq.TransactionStatus.IDLE:
         with suppress(psycopg.Error):
             connection.execute("ROLLBACK", prepare=False)
