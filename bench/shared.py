@@ -90,7 +90,7 @@ class Done:
     """Seconds of the processor, the embedder's included."""
     embedding: float = 0.0
     empty: int = 0
-    """Bytes of memory before a namespace was asked, and at the end."""
+    """Bytes of memory when one namespace had been asked, and at the end."""
     full: int = 0
     known: int = 0
     """Namespaces that it has asked at the end."""
@@ -140,8 +140,8 @@ def measure(options: argparse.Namespace, folder: Path, url: str, place: Path | N
     for name, home in (("sqlite", str(folder / "home")), ("postgres", url)):
         engine = Engine(place if name == "postgres" else None)
         job = Job(home, str(folder), topics, spaces, options.seconds, 0)
-        noted = folder / f"{name}.json"
-        filled = filling(job, options, engine, noted)
+        filled = filling(job, options, engine, folder / f"{name}.json")
+        load = round(os.getloadavg()[0], 1)  # of others, should the home have been filled before
         shares = [spaces[client :: options.clients] or spaces for client in range(options.clients)]
         jobs = [Job(home, str(folder), topics, share, options.seconds, seed) for seed, share in enumerate(shares)]
         paced = [replace(one, rate=options.rate) for one in jobs]
@@ -156,7 +156,7 @@ def measure(options: argparse.Namespace, folder: Path, url: str, place: Path | N
             "recall": {key: modes["paced"][key] for key in ("p50_ms", "p95_ms", "per_s")},
             "capture_per_s": modes["write flat"]["per_s"],
             "errors": sum(mode["errors"] for mode in modes.values()),
-            "rate": options.rate, "seconds": options.seconds, "modes": modes, "index": indexed, **filled,
+            "rate": options.rate, "seconds": options.seconds, "load": load, "modes": modes, "index": indexed, **filled,
         })  # fmt: skip
         if options.backup:
             found[-1]["backup"] = backed_up(job, folder)
@@ -285,7 +285,7 @@ def run(work: Callable[[Job, Callable[[], Any]], Done], jobs: list[Job], engine:
         client.join()
     times, first = np.concatenate([one.times for one in done]), np.concatenate([one.first for one in done])
     count = len(times) + len(first)
-    learnt = [(one.full - one.empty) / one.known for one in done if one.known]
+    learnt = [(one.full - one.empty) / (one.known - 1) for one in done if one.known > 1]
     return {
         "clients": len(jobs), "p50_ms": _at(times, 50), "p95_ms": _at(times, 95), "p99_ms": _at(times, 99),
         "count": len(times), "per_s": round(count / took, 1), "errors": sum(one.errors for one in done),
@@ -293,7 +293,7 @@ def run(work: Callable[[Job, Callable[[], Any]], Done], jobs: list[Job], engine:
         "cpu_ms": {"client": round((sum(one.cpu - one.embedding for one in done)) / max(count, 1) * 1000, 2),
                    "server": round(spent / max(count, 1) * 1000, 2)},
         "memory_mb": {
-            "client": round(max(one.full for one in done) / 1e6), "bare client": round(max(one.empty for one in done) / 1e6),
+            "client": round(max(one.full for one in done) / 1e6), "client of one": round(max(one.empty for one in done) / 1e6),
             "a namespace": round(float(np.mean(learnt)) / 1e6, 2) if learnt else None, "server": round(held / 1e6),
         },
     }  # fmt: skip
@@ -320,12 +320,12 @@ def ask(job: Job, ready: Callable[[], Any]) -> Done:
     with opened(job) as memory:
         spaces = [memory.within(name) for name in job.spaces]
         texts = {space.namespace: _texts(space) for space in spaces}
-        done.empty = _held()
         known = set[str]()
         for space in spaces[: (len(spaces) + 1) // 2]:
             known.add(space.namespace)
             for _ in range(WARM):
                 space.recall(question(draw.choice(texts[space.namespace]), draw))
+            done.empty = done.empty or _held()
         ready()
         spent, started = _spent(), time.perf_counter()
         for due in _moments(job, started, draw):
