@@ -31,7 +31,11 @@ def test_what_has_no_seat_stands_nowhere() -> None:
     assert seats.of(numbers()).tolist() == []
 
 
-@given(st.lists(st.lists(st.integers(1, 5_000), max_size=9), max_size=6), st.lists(st.integers(1, 9_000), max_size=9))
+CLOSE = st.integers(1, 5_000)
+NUMBERS = st.one_of(CLOSE, st.integers(1, 10**12), st.integers(1, 40).map(lambda number: number << 40))
+
+
+@given(st.lists(st.lists(NUMBERS, max_size=60), max_size=6), st.lists(NUMBERS, max_size=9))
 def test_seats_are_those_that_a_dictionary_would_name(taken: list[list[int]], asked: list[int]) -> None:
     seats, known, count = Seats(), dict[int, int](), 0
     for some in taken:
@@ -40,3 +44,13 @@ def test_seats_are_those_that_a_dictionary_would_name(taken: list[list[int]], as
         count += len(some)
     asked += [number for some in taken for number in some]
     assert seats.of(numbers(*asked)).tolist() == [known.get(number, -1) for number in asked]
+
+
+def test_numbers_that_lie_far_apart_take_no_more_room_than_they_are_many() -> None:
+    for apart in (1, 1_000, 10**9):
+        seats, each = Seats(), np.arange(1, 20_001, dtype=np.int64) * apart
+        for at in range(0, len(each), 500):
+            seats.put(each[at : at + 500], at)
+        assert seats.size < 100 * len(each)
+        assert seats.of(each).tolist() == list(range(len(each)))
+        assert set(seats.of(each + 1).tolist()) == ({-1} if apart > 1 else {-1, *range(1, len(each))})
