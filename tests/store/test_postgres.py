@@ -275,3 +275,13 @@ def test_a_write_that_failed_on_its_way_leaves_the_connection_to_no_other(home: 
             tx.put_edges([(1, 2, "similar", 0.5)])
             tx.put_vault_rename(f"{number}.md", None)
         assert home.remember(f"seal {number}").status == "stored"
+
+
+def test_a_server_that_lost_its_last_write_does_not_make_what_was_read_of_it_true(home: Home, db: Any) -> None:
+    home.remember("walrus")
+    before = home.store.lexicon("default")
+    db.execute("UPDATE namespaces SET version=version-1")  # as a failover leaves it that comes before the last write
+    other = Home(home.folder, url=home.url)
+    other.remember("seal")
+    assert home.store.lexicon("default") == other.store.lexicon("default") != before
+    other.store.close()

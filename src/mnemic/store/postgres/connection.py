@@ -159,8 +159,8 @@ class Database:
         self._guard, self._preparing = threading.Lock(), threading.RLock()
         self._pool = Pool(url, limit, self._configure, timeout=LOCK_SECONDS, max_waiting=WAITING)
         self._turns = count()
-        self._kept: OrderedDict[int, tuple[int, Kept]] = OrderedDict()
-        """By namespace, the one used last at the end: its version, and what is known as of it."""
+        self._kept: OrderedDict[int, tuple[int, int, Kept]] = OrderedDict()
+        """By namespace, the one used last at the end: its version and mark, and what is known as of it."""
 
     # connections
 
@@ -333,7 +333,7 @@ class Database:
             connection, cursor = begun
             row = _last(cursor)
             assert row is not None
-            *_, follows, _, _, _, _ = row
+            *_, follows, _, _, _, _, _ = row
             if follows and self._near(space, row):
                 now.connection, now.replica = connection, replica
                 return row
@@ -345,7 +345,7 @@ class Database:
     def _near(self, space: int, row: tuple[Any, ...] | None) -> bool:
         """Whether a replica's snapshot shows all that this process was shown, or wrote."""
         assert row is not None
-        *_, changes, version, moved, _ = row
+        *_, changes, version, _, moved, _ = row
         reached = self.positions.reached
         here = not space or (version is not None and moved is None and reached(space, int(version)))
         return here and reached(self.url, int(changes or 0))
@@ -353,26 +353,28 @@ class Database:
     def _see(self, now: Open, space: int, row: tuple[Any, ...] | None) -> None:
         """A transaction has turned to a namespace: what is known of it as of the version that it sees."""
         assert row is not None
-        *_, changes, version, moved, epoch = row
+        *_, changes, version, mark, moved, epoch = row
         if moved is not None:
             raise Moved(space, moved, epoch)
         now.space = space
-        for one, number in {space: int(version or 0), 0: int(changes or 0)}.items():
-            now.kept[one] = self._known(one, number)
+        seen = {space: (int(version or 0), int(mark or 0)), 0: (int(changes or 0), 0)}
+        for one, (number, own) in seen.items():
+            now.kept[one] = self._known(one, number, own)
             if not now.writing:  # what an open write counted may be taken back
                 self.positions.note(one or self.url, number)
 
-    def _known(self, space: int, version: int) -> Kept:
+    def _known(self, space: int, version: int, mark: int) -> Kept:
         with self._guard:
             known = self._kept.get(space)
-            if known is None or known[0] < version:
-                known = self._kept[space] = (version, {})
+            # Another mark at the same version: a server that lost its last writes has counted others since.
+            if known is None or known[0] < version or (known[0] == version and known[1] != mark):
+                known = self._kept[space] = (version, mark, {})
             elif known[0] > version:  # a transaction that began before the last write
                 return {}
             self._kept.move_to_end(space)
             if len(self._kept) > KEPT_SPACES:
                 self._kept.popitem(last=False)
-            return known[1]
+            return known[2]
 
     def row(self, space: int, query: str, params: Params = (), *, keep: bool = False) -> tuple[Any, ...] | None:
         """The first row of one query."""
@@ -434,7 +436,7 @@ class Database:
     def _begin_write(self, namespace: str, number: int) -> Write:
         name = sql.quote(namespace.replace("\0", "\ufffd"))
         lock = (
-            f"UPDATE namespaces SET version=version+1 WHERE name={name}"
+            f"UPDATE namespaces SET version=version+1, mark=(random()*1e15)::bigint WHERE name={name}"
             " RETURNING id, pg_current_xact_id()::text, set_config('mnemic.ns', id::text, true), pg_backend_pid(), version,"
             " moved, epoch, pg_postmaster_start_time()::text"
         )
@@ -597,7 +599,7 @@ class Write:
 def _stand(space: int) -> str:
     """How often the home's own facts changed, the version of a namespace and where it is: the end of a statement that asks."""
     return (
-        f"(SELECT value FROM {SCHEMA}.meta WHERE key='{CHANGES}'), n.version, n.moved, n.epoch"
+        f"(SELECT value FROM {SCHEMA}.meta WHERE key='{CHANGES}'), n.version, n.mark, n.moved, n.epoch"
         f" FROM (SELECT 1) AS one LEFT JOIN {SCHEMA}.namespaces n ON n.id={space:d}"
     )
 

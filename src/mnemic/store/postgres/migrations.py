@@ -265,12 +265,12 @@ def _second(db: Cursor, partitions: int) -> None:
 def _third(db: Cursor, partitions: int) -> None:
     """What a namespace counts, and where it is, with the servers that a home has beside its first.
 
-    version: how many writes there were. moved: on a server that its rows have left, or are only coming to, where they are;
-    epoch: how often they had moved when that was so.
+    version: how many writes there were; mark: drawn at each, so that two of the same number are told apart. moved: on a server
+    that its rows have left, or are only coming to, where they are; epoch: how often they had moved when that was so.
     """
     db.execute(
-        "ALTER TABLE namespaces ADD COLUMN version bigint NOT NULL DEFAULT 0, ADD COLUMN moved text COLLATE \"C\","
-        " ADD COLUMN epoch bigint NOT NULL DEFAULT 0;"
+        "ALTER TABLE namespaces ADD COLUMN version bigint NOT NULL DEFAULT 0, ADD COLUMN mark bigint NOT NULL DEFAULT 0,"
+        " ADD COLUMN moved text COLLATE \"C\", ADD COLUMN epoch bigint NOT NULL DEFAULT 0;"
         # A row is written at every write: with room beside it no index is touched.
         " ALTER TABLE namespaces SET (fillfactor = 40);"
         " CREATE TABLE shards(name text COLLATE \"C\" PRIMARY KEY, url text NOT NULL, replicas text NOT NULL DEFAULT '')"
