@@ -50,6 +50,13 @@ _ABOVE = "\U0010ffff"
 ALLOCATE = "SELECT allocate(%s, %s)"
 TERMS = 100
 """Terms whose nodes are asked for in one statement."""
+_EACH = "JOIN LATERAL (SELECT * FROM nodes n WHERE n.ns=%s AND {} OFFSET 0) AS n ON true"
+"""Joins a list with the nodes of each of its rows, by an index. What the server would take a range for without OFFSET is a share
+of the whole table, and it would read all of a namespace instead."""
+_BELOW = (
+    "(n.path=place.path OR (n.path>=place.path||'/' AND n.path<place.path||'0'))"
+    f" AND left(n.path, {PATH})>=left(place.path, {PATH}) AND left(n.path, {PATH})<=left(place.path||'0', {PATH})"
+)
 READ = 2_000
 """Candidates of a phrase, or nodes of a rebuild, that are read at a time."""
 
@@ -210,7 +217,7 @@ class Nodes(Documents):
         space = self.space(ns)
         query = (
             f"SELECT {_SCORED} FROM unnest(%s::bigint[]) AS run(place)"
-            " JOIN nodes n ON n.ns=%s AND n.id BETWEEN run.place*%s AND run.place*%s+%s"
+            f" {_EACH.format('n.id BETWEEN run.place*%s AND run.place*%s+%s')}"
             " WHERE n.shelf=%s AND (n.size>0 OR n.message IS NOT NULL)"
         )
         return self._rows(space, query, (list(map(int, runs)), space, reach, reach, reach - 1, checked_shelf(shelf)))
@@ -223,7 +230,7 @@ class Nodes(Documents):
         query = (
             "SELECT string_agg(int8send(n.id), ''::bytea)"
             " FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS run(t, low, high)"
-            " JOIN nodes n ON n.ns=%s AND n.talk=run.t AND n.message BETWEEN run.low AND run.high WHERE n.shelf=%s"
+            f" {_EACH.format('n.talk=run.t AND n.message BETWEEN run.low AND run.high')} WHERE n.shelf=%s"
         )
         talks, low, high = (list(map(int, column)) for column in zip(*runs, strict=True))
         return np.unique(_numbers(self._row(space, query, (talks, low, high, space, checked_shelf(shelf)))))
@@ -295,10 +302,8 @@ class Nodes(Documents):
         """Nodes with words of their own that stand at or below any of some paths, ascending; at most `limit`."""
         space = self.space(ns)
         query = (
-            "SELECT n.id FROM unnest(%s::text[]) AS place(path) JOIN nodes n ON n.ns=%s AND n.shelf=%s AND n.size>0"
-            " AND (n.path=place.path OR (n.path>=place.path||'/' AND n.path<place.path||'0'))"
-            f" AND left(n.path, {PATH})>=left(place.path, {PATH}) AND left(n.path, {PATH})<=left(place.path||'0', {PATH})"
-            " LIMIT %s"
+            f"SELECT n.id FROM unnest(%s::text[]) AS place(path) {_EACH.format(_BELOW)}"
+            " WHERE n.shelf=%s AND n.size>0 LIMIT %s"
         )
         rows = self._rows(space, query, (list(paths), space, checked_shelf(shelf), capped(limit)))
         return np.unique(np.array([number for (number,) in rows], dtype=np.int64))
