@@ -227,6 +227,8 @@ def test_what_cannot_be_is_refused_and_said(home: Home, urls: dict[str, str], se
     ):  # fmt: skip
         with pytest.raises(BadInput, match=why):
             servers.add(name, url)
+    with pytest.raises(BadInput, match="without spaces"):
+        servers.add("one", urls["one"], ["host=/tmp dbname=follower"])
     with pytest.raises(BadInput, match="there is no shard 'nowhere': there are home, one, two"):
         move(home, "a", "nowhere")
     with pytest.raises(NotFound, match="no namespace 'nobody'"):
@@ -272,6 +274,15 @@ def test_a_process_that_knew_a_namespace_on_a_server_that_is_gone_finds_it(home:
     assert others[0].search("seal", "a") and home.sane("a")
     for one in others:
         one.store.close()
+
+
+def test_a_store_that_is_closed_while_another_thread_reads_or_writes_ends_both_quietly(home: Home) -> None:
+    home.remember("walrus", "a")
+    for going in (home.store.reading(), home.store.write("a")):
+        with going:
+            assert home.store.documents("a")
+            with ThreadPoolExecutor(1) as beside:
+                beside.submit(home.store.close).result()
 
 
 def test_a_server_that_got_another_url_is_found_there(home: Home, urls: dict[str, str]) -> None:

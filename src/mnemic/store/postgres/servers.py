@@ -152,6 +152,8 @@ class Servers:
         """
         if name == HOME or not NAME.fullmatch(name):
             raise BadInput(f"a shard cannot be called {name!r}: use up to 63 of a-z, 0-9, _ and -, and not {HOME!r}")
+        if any(len(one.split()) != 1 for one in replicas):
+            raise BadInput("a replica is named by a URL without spaces: write postgresql://USER@HOST/DATABASE")
         base = Database(url, limit=self._limit, shard=name, replicas=replicas)
         with base.connect() as db:
             if "password" in conninfo_to_dict(url) or any(one.password for one in base.replicas):
