@@ -19,6 +19,7 @@ from tests.servers import Server
 psycopg = pytest.importorskip("psycopg")
 
 from mnemic.store.postgres import migrations, open_postgres  # noqa: E402
+from mnemic.store.postgres.connection import Database  # noqa: E402
 from mnemic.store.postgres.moving import Moving  # noqa: E402
 
 TABLES = (*migrations.SMALL, *migrations.GROWING)
@@ -52,6 +53,13 @@ def held(url: str, space: int) -> dict[str, int]:
     with psycopg.connect(url, autocommit=True, options="-c search_path=mnemic,public") as db:
         counts = {name: db.execute(f"SELECT count(*) FROM {name} WHERE ns=%s", (space,)).fetchone()[0] for name in TABLES}
     return {name: count for name, count in counts.items() if count}
+
+
+def switch_off(home: Home, name: str) -> None:
+    """The server that a process knows by a name does not answer."""
+    known = home.store.servers._known
+    known[name].close()
+    known[name] = Database("postgresql://nobody@127.0.0.1:1/gone", prepare=lambda base: base.connect().close(), shard=name)
 
 
 def told(store: Any, ns: str) -> dict[str, object]:
@@ -219,6 +227,8 @@ def test_what_cannot_be_is_refused_and_said(home: Home, urls: dict[str, str], se
     ):  # fmt: skip
         with pytest.raises(BadInput, match=why):
             servers.add(name, url)
+    with pytest.raises(BadInput, match="without spaces"):
+        servers.add("one", urls["one"], ["host=/tmp dbname=follower"])
     with pytest.raises(BadInput, match="there is no shard 'nowhere': there are home, one, two"):
         move(home, "a", "nowhere")
     with pytest.raises(NotFound, match="no namespace 'nobody'"):
@@ -229,6 +239,120 @@ def test_what_cannot_be_is_refused_and_said(home: Home, urls: dict[str, str], se
         open_postgres(urls["one"])
     servers.remove("two")
     assert list(servers.urls()) == ["one"]
+
+
+def test_of_what_is_erased_after_a_move_nothing_is_left(home: Home, urls: dict[str, str]) -> None:
+    lived(home, "a")
+    space = home.store.space("a")
+    for target in ("home", "two"):
+        move(home, "a", target)
+        home.remember("An otter.", "a", title=target)
+        node = home.store.nodes("a", home.store.documents("a")[-1].id)[0].id
+        if target == "home":
+            with home.store.write("a") as tx:
+                tx.put_vectors(home.store.embedder("e", 4).id, [VectorRow(node, b"d", bytes(8))])
+    for one in home.store.documents("a"):
+        home.forgetting.erase("a", one.path, reason="")
+    assert {"vectors", "nodes", "texts", "fulltext"}.isdisjoint(held(urls["two"], space))
+
+
+def test_a_process_that_knew_a_namespace_on_a_server_that_is_gone_finds_it(home: Home, urls: dict[str, str]) -> None:
+    home.remember("walrus", "a")
+    others = [Home(home.folder, url=home.url) for _ in range(4)]
+    for one in others:
+        assert one.search("walrus", "a")
+    with others[3].store.reading():
+        assert others[3].search("walrus", "a")
+        move(Home(home.folder, url=home.url), "a", "home")
+        home.store.servers.remove("one")
+        assert others[3].search("walrus", "a")
+    others[0].store.servers.all()  # has been told that there is no such server
+    for one in others[1:3]:  # nobody told them, and it was switched off
+        switch_off(one, "one")
+    assert others[0].search("walrus", "a") and others[1].search("walrus", "a")
+    others[2].remember("seal", "a")
+    assert others[0].search("seal", "a") and home.sane("a")
+    for one in others:
+        one.store.close()
+
+
+def test_a_store_that_is_closed_while_another_thread_reads_or_writes_ends_both_quietly(home: Home) -> None:
+    home.remember("walrus", "a")
+    for going in (home.store.reading(), home.store.write("a")):
+        with going:
+            assert home.store.documents("a")
+            with ThreadPoolExecutor(1) as beside:
+                beside.submit(home.store.close).result()
+
+
+def test_a_server_that_got_another_url_is_found_there(home: Home, urls: dict[str, str]) -> None:
+    home.remember("walrus", "a")
+    other = Home(home.folder, url=home.url)
+    assert other.search("walrus", "a")
+    switch_off(other, "one")
+    assert other.search("walrus", "a") and other.store.servers.named("one").url == urls["one"]
+    other.store.close()
+
+
+def test_a_write_that_reads_another_namespace_finds_it_where_it_went(home: Home) -> None:
+    home.remember("walrus", "a")
+    home.remember("seal", "b")
+    for ns in "ab":
+        move(home, ns, "home")
+    other = Home(home.folder, url=home.url)
+    assert other.search("seal", "b")
+    move(home, "b", "two")
+    with other.store.write("a"):
+        assert [one.path for one in other.store.documents("b")] == [one.path for one in home.store.documents("b")] != []
+        assert other.store.documents("a")
+    other.store.close()
+
+
+def test_a_password_of_the_environment_is_no_part_of_a_shards_url(
+    home: Home, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGPASSWORD", "geheim")
+    home.store.servers.add("three", server.fresh("four"))
+    assert "geheim" not in " ".join(home.store.servers.urls()["three"])
+
+
+def test_a_move_that_lost_its_lock_to_another_harms_nothing(home: Home) -> None:
+    lived(home, "a")
+    before = told(home.store, "a")
+    for at in range(0, len(TABLES), 5):
+        source = dict(home.store.servers.places())["a"]
+        target = next(name for name in ("two", "home", "one") if name != source)
+
+        def overtaken(what: str, done: int, whole: int, at: int = at, target: str = target) -> None:
+            if done == at:
+                with psycopg.connect(home.url, autocommit=True) as db:
+                    db.execute(
+                        "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype='advisory' AND classid::bigint=%s"
+                        " AND database=(SELECT oid FROM pg_database WHERE datname=current_database())",
+                        (migrations.LOCK + 1,),
+                    )
+                other = Home(home.folder, url=home.url)
+                with ThreadPoolExecutor(1) as beside:
+                    beside.submit(move, other, "a", target).result()
+                other.store.close()
+
+        with pytest.raises(Conflict, match="moved by another process meanwhile|connection broke"):
+            move(home, "a", target, progress=overtaken)
+        assert told(home.store, "a") == before and dict(home.store.servers.places())["a"] == target
+        assert home.sane("a")
+
+
+def test_a_server_that_is_down_stops_nothing_that_looks_at_all(home: Home) -> None:
+    home.remember("walrus", "a")
+    home.remember("seal", "b")
+    with psycopg.connect(home.url, autocommit=True) as db:
+        db.execute("UPDATE mnemic.shards SET url='postgresql://nobody@127.0.0.1:1/gone?connect_timeout=1' WHERE name='one'")
+    other = Home(home.folder, url=home.url)
+    assert [ns for ns, _ in other.store.queue(None)] == ["b"]
+    assert "127.0.0.1:1/gone cannot be reached" in (other.store.settle_erasure() or "")
+    assert other.store.sizes()["nodes"] > 0 and other.store.lags() == [] and other.store.jobs() is None
+    assert ["the shard 'one' does not answer" in one for one in other.store.check()] == [True]
+    other.store.close()
 
 
 def test_a_server_that_is_down_takes_only_its_own_namespaces_with_it(home: Home, urls: dict[str, str]) -> None:

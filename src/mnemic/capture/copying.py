@@ -14,7 +14,7 @@ from typing import Any
 from mnemic.capture.edges import KIND
 from mnemic.capture.trees import document_nodes
 from mnemic.clock import Clock, to_ms
-from mnemic.errors import Conflict, Damaged, Refused
+from mnemic.errors import Conflict, Damaged, Interrupted, Refused
 from mnemic.ledger import Ledger
 from mnemic.models.document import SHELVES, Document
 from mnemic.models.event import Head
@@ -92,6 +92,8 @@ class Copying:
             try:
                 with two.write(ns) as tx:
                     last = self.target.adopt(tx, ns, events, after=head, whole=False)
+            except Interrupted:  # it may be repeated as it is
+                raise
             except Conflict as error:
                 raise Refused(f"namespace {ns!r} does not fit beside what is there ({error}): give a new home") from error
             assert last is not None and whole is not None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mnemic.store.postgres.connection import SCHEMA
+from mnemic.errors import StoreError
+from mnemic.store.postgres.connection import SCHEMA, Database
 from mnemic.store.postgres.migrations import UNGUARDED
 
 if TYPE_CHECKING:
@@ -20,7 +21,16 @@ def examine(store: PostgresStore) -> list[str]:
         "SELECT i.indexrelid::regclass::text FROM pg_index i JOIN pg_class c ON c.oid=i.indexrelid"
         " WHERE c.relnamespace=%s::regnamespace AND NOT (i.indisvalid AND i.indisready) ORDER BY 1"
     )
-    servers = store.servers.all()
+    servers, away = list[Database](), set[str]()
+    for base in store.servers.all():
+        try:
+            base.rows(0, "SELECT 1")
+            servers.append(base)
+        except StoreError as error:
+            if base is store.servers.home:
+                raise
+            away.add(base.shard)
+            found.append(f"the shard {base.shard!r} does not answer, and so none of its namespaces: {error}")
     found += [f"the index {name} is not whole: let its owner run REINDEX INDEX {name}"
               for base in servers for (name,) in base.rows(0, query, (SCHEMA,))]  # fmt: skip
     query = (
@@ -30,7 +40,7 @@ def examine(store: PostgresStore) -> list[str]:
     found += [f"the rows of {name} are not guarded: let its owner run ALTER TABLE {name} FORCE ROW LEVEL SECURITY"
               for base in servers for (name,) in base.rows(0, query, (SCHEMA, list(UNGUARDED)))]  # fmt: skip
     with store.reading():
-        for name in store.namespaces():
+        for name in (name for name, place in store.servers.places() if place not in away):
             found += _words(store, name)
     return found
 

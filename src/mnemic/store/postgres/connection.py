@@ -245,6 +245,11 @@ class Database:
         """Whether this thread is in a write, whose outcome is still open."""
         return self._open.writing is not None
 
+    @property
+    def busy(self) -> bool:
+        """Whether this thread has a transaction open here."""
+        return self._open.connection is not None
+
     @contextmanager
     def snapshot(self, server: str = "primary") -> Iterator[None]:
         """Several reads that see one state; nothing is asked of the server before the first of them.
@@ -279,12 +284,23 @@ class Database:
         now = self._open
         if now.writing is not None:
             with translated(self.name):
-                return now.writing.together([(query, params)], space)[0].fetchall()
+                return self._beside(now.writing, space, query, params)
         with _reading(self.name):
             if now.connection is None and now.depth == 0:
                 with self.snapshot():
                     return self._ask(now, space, query, params, keep)
             return self._ask(now, space, query, params, keep)
+
+    def _beside(self, write: Write, space: int, query: str, params: Params) -> Rows:
+        """What is read within a write. Another namespace may have moved, even since this thread was here last."""
+        if space in (0, write.space):
+            return write.together([(query, params)], space)[0].fetchall()
+        # Where it is, is asked last: what was here then, was here when it was read.
+        found, stand = write.together([(query, params), ("SELECT moved, epoch FROM namespaces WHERE id=%s", (space,))], space)
+        moved, epoch = stand.fetchone() or (None, 0)
+        if moved is not None:
+            raise Moved(space, moved, epoch)
+        return found.fetchall()
 
     def _ask(self, now: Open, space: int, query: str, params: Params, keep: bool) -> Rows:
         try:
@@ -446,9 +462,7 @@ class Database:
         )
         make = f"INSERT INTO namespaces(name) VALUES({name}) ON CONFLICT DO NOTHING"
         if number:
-            make = (
-                f"INSERT INTO namespaces(id, name) OVERRIDING SYSTEM VALUE VALUES({number:d}, {name}) ON CONFLICT DO NOTHING"
-            )
+            make = f"INSERT INTO namespaces(id, name) OVERRIDING SYSTEM VALUE VALUES({number:d}, {name}) ON CONFLICT DO NOTHING"
         begin = f"BEGIN ISOLATION LEVEL READ COMMITTED; {self.preamble(0)}; "
         connection, cursor = self._begin(begin + lock)
         try:

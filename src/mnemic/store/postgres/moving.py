@@ -11,6 +11,7 @@ What came since a moment is told by the server itself: a row's `xmin` is the tra
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,8 +22,8 @@ import psycopg
 from psycopg import sql
 
 from mnemic.errors import BadInput, Conflict, Damaged, NotFound
-from mnemic.store.postgres import migrations
-from mnemic.store.postgres.connection import SCHEMA, Database, Write, translated
+from mnemic.store.postgres import migrations, vectors
+from mnemic.store.postgres.connection import SCHEMA, Database, Moved, Write, translated
 from mnemic.store.postgres.servers import Servers
 from mnemic.store.schema import SEQUENCES
 
@@ -62,6 +63,9 @@ class Moving:
             raise NotFound(f"there is no namespace {namespace!r}: see `mnemic shard list`")
         self._target = servers.named(to)
         self._rows = 0
+        self._mark = secrets.randbelow(10**15)
+        """By which the target knows this move from another that begins while this one believes to be alone."""
+        self._lock: Connection | None = None
 
     def run(self, check: Callable[[], None] = lambda: None) -> dict[str, Any]:
         """Move it, and take its rows away where they were: `{"namespace", "from", "to", "rows", "paused_ms", "seconds"}`.
@@ -86,11 +90,21 @@ class Moving:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Nobody else moves this namespace."""
-        with translated(self._servers.home.name), self._servers.home.connect() as db:
-            found = db.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", (LOCK, self._space)).fetchone()
+        # Within a transaction, so that a pooler in between leaves the lock to us. It ends with the connection.
+        with translated(self._servers.home.name), self._servers.home.connect() as db, db.transaction():
+            db.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+            found = db.execute("SELECT pg_try_advisory_xact_lock(%s::int, %s::int)", (LOCK, self._space)).fetchone()
             if not (found and found[0]):
                 raise Conflict(f"namespace {self._ns!r} is being moved by another process: wait for it, see `mnemic shard list`")
-            yield  # the lock ends with the connection
+            self._lock = db
+            try:
+                yield
+            except Moved:
+                raise self._overtaken() from None
+
+    def _overtaken(self) -> Conflict:
+        """The lock was lost, as with a connection that breaks, and somebody else took it."""
+        return Conflict(f"namespace {self._ns!r} was moved by another process meanwhile: see `mnemic shard list --where`")
 
     def _found(self) -> Database:
         """The server that has the rows."""
@@ -104,7 +118,7 @@ class Moving:
         with translated(source.name), source.connect() as out, translated(self._target.name), self._target.connect() as into:
             shapes = _shapes(out)
             self._expected(source, into)
-            self._clear(self._target, into)
+            self._clear(self._target, into, self._mark)
             moment = self._first(source, out, into, shapes)
             for _ in range(PASSES):
                 with _seen(source, out, self._space):
@@ -118,12 +132,22 @@ class Moving:
     def _expected(self, source: Database, into: Connection) -> None:
         """Let the target know the namespace, and that its rows are elsewhere."""
         query = (
-            "INSERT INTO namespaces(id, name, moved) OVERRIDING SYSTEM VALUE VALUES(%s,%s,%s) ON CONFLICT (id)"
-            " DO UPDATE SET moved=excluded.moved RETURNING name"
+            "INSERT INTO namespaces(id, name, moved, mark) OVERRIDING SYSTEM VALUE VALUES(%s,%s,%s,%s) ON CONFLICT (id)"
+            " DO UPDATE SET moved=excluded.moved, mark=excluded.mark RETURNING name"
         )
-        with _told(self._target, into, 0):
-            found = into.execute(query, (self._space, self._ns, source.shard)).fetchone()
+        # Under the namespace's lock: never between another's last look at the target and its commit.
+        with source.transaction(self._ns, self._space), _told(self._target, into, 0):
+            found = into.execute(query, (self._space, self._ns, source.shard, self._mark)).fetchone()
         assert found == (self._ns,)
+
+    @contextmanager
+    def _guarded(self, base: Database, db: Connection, mark: int) -> Iterator[None]:
+        """A transaction on a server that does not have the namespace, as long as it has not, and nobody else moves it there."""
+        query = "SELECT 1 FROM namespaces WHERE id=%s AND mark=%s AND moved IS NOT NULL FOR UPDATE"
+        with _told(base, db, self._space):
+            if db.execute(query, (self._space, mark)).fetchone() is None:
+                raise self._overtaken()
+            yield
 
     def _first(self, source: Database, out: Connection, into: Connection, shapes: Sequence[Shape]) -> int:
         """All rows as of one moment, which is returned."""
@@ -131,7 +155,7 @@ class Moving:
             moment = _moment(out)
             for place, shape in enumerate(shapes):
                 self._progress("copying", place, len(shapes))
-                with _told(self._target, into, self._space):
+                with self._guarded(self._target, into, self._mark):
                     self._rows += self._brought(out, into, shape)
         self._progress("copying", len(shapes), len(shapes))
         return moment
@@ -139,7 +163,7 @@ class Moving:
     def _fresh(self, out: Connection, into: Connection, shapes: Sequence[Shape], moment: int) -> int:
         """Rows that came since a moment; how many."""
         fresh = sql.SQL("age(xmin) <= age({}::text::xid)").format(sql.Literal(str(moment % (1 << 32))))
-        with _told(self._target, into, self._space):
+        with self._guarded(self._target, into, self._mark):
             return sum(self._brought(out, into, shape, fresh) for shape in shapes)
 
     def _brought(self, out: Connection, into: Connection, shape: Shape, which: sql.Composable | None = None) -> int:
@@ -192,8 +216,9 @@ class Moving:
         with source.transaction(self._ns, self._space) as write:
             began = time.perf_counter()
             self._fresh(write.connection, into, shapes, moment)
-            with _told(self._target, into, self._space):
+            with self._guarded(self._target, into, self._mark):
                 self._numbered(write, into)
+                self._named(into)
             done = write.row("UPDATE namespaces SET moved=%s, epoch=epoch+1 WHERE id=%s RETURNING epoch", (self._to, self._space))
             assert done is not None
         paused = time.perf_counter() - began
@@ -211,6 +236,14 @@ class Moving:
         assert version is not None
         into.execute("UPDATE namespaces SET version=%s WHERE id=%s", (version[0], self._space))
 
+    def _named(self, into: Connection) -> None:
+        """Let the target know the embedders: by their numbers it finds the vectors of what is erased."""
+        with self._servers.home.aside() as db:
+            known = [number for (number,) in db.execute("SELECT id FROM embedders").fetchall()]
+        if self._target is not self._servers.home:
+            with into.cursor() as cursor:
+                cursor.executemany(vectors.EMBEDDER, [(number, str(number)) for number in known])
+
     # clearing
 
     def _cleared(self) -> None:
@@ -218,13 +251,16 @@ class Moving:
         for base in self._servers.all():
             if base is not self._target:
                 with translated(base.name), base.connect() as db:
-                    found = db.execute(f"SELECT moved FROM {SCHEMA}.namespaces WHERE id=%s", (self._space,)).fetchone()
-                    if found is not None and found[0] is not None:
-                        self._clear(base, db)
+                    query = f"SELECT mark FROM {SCHEMA}.namespaces WHERE id=%s AND moved IS NOT NULL"
+                    found = db.execute(query, (self._space,)).fetchone()
+                    if found is not None:
+                        assert self._lock is not None
+                        self._lock.execute("SELECT 1")  # it was still ours then: that mark is not another mover's
+                        self._clear(base, db, found[0])
 
-    def _clear(self, base: Database, db: Connection) -> None:
+    def _clear(self, base: Database, db: Connection, mark: int) -> None:
         for name in TABLES:
-            with _told(base, db, self._space):
+            with self._guarded(base, db, mark):
                 db.execute(sql.SQL("DELETE FROM {} WHERE ns=%s").format(sql.Identifier(name)), (self._space,))
 
 
@@ -253,9 +289,7 @@ def _moment(db: Connection) -> int:
 
 def _shapes(db: Connection) -> list[Shape]:
     """The tables that hold rows of a namespace."""
-    columns = (
-        "SELECT attname FROM pg_attribute WHERE attrelid=%s::regclass AND attnum>0 AND NOT attisdropped ORDER BY attnum"
-    )
+    columns = "SELECT attname FROM pg_attribute WHERE attrelid=%s::regclass AND attnum>0 AND NOT attisdropped ORDER BY attnum"
     keys = (
         "SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid=i.indrelid AND a.attnum=ANY(i.indkey)"
         " WHERE i.indrelid=%s::regclass AND i.indisprimary AND a.attname<>'ns'"

@@ -109,4 +109,7 @@ def give_back(pool: ConnectionPool, connection: psycopg.Connection[Any]) -> None
     if not connection.closed and connection.info.transaction_status != pq.TransactionStatus.IDLE:
         with suppress(psycopg.Error):
             connection.execute("ROLLBACK", prepare=False)
-    pool.putconn(connection)
+    try:
+        pool.putconn(connection)
+    except ValueError:  # its own pool was closed meanwhile
+        connection.close()

@@ -23,8 +23,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
-from mnemic.errors import BadInput, Conflict, StoreError
+from mnemic.errors import BadInput, Conflict, Interrupted, MnemicError, StoreError
 from mnemic.store.postgres import migrations
 from mnemic.store.postgres.connection import (
     CHANGES,
@@ -114,6 +115,17 @@ class Servers:
             self._known = {HOME: self.home} | {name: self._opened(name, *urls) for name, urls in self.urls().items()}
             return list(self._known.values())
 
+    def each(self, ask: Callable[[Database], T]) -> list[T]:
+        """What every server says that can be reached. Raises StoreError where the first cannot."""
+        found = list[T]()
+        for base in self.all():
+            try:
+                found.append(ask(base))
+            except StoreError:
+                if base is self.home:
+                    raise
+        return found
+
     def _opened(self, name: str, url: str, *replicas: str) -> Database:
         known = self._known.get(name)
         if known is not None and (known.url, *(one.url for one in known.replicas)) == (url, *replicas):
@@ -126,6 +138,8 @@ class Servers:
         """A server by its name. Raises BadInput where there is none of it."""
         if name not in self._known:
             self.all()
+        if name not in self._known and self._view is not None:  # which may be older than that server
+            self._learn(name)
         try:
             return self._known[name]
         except KeyError:
@@ -138,9 +152,11 @@ class Servers:
         """
         if name == HOME or not NAME.fullmatch(name):
             raise BadInput(f"a shard cannot be called {name!r}: use up to 63 of a-z, 0-9, _ and -, and not {HOME!r}")
+        if any(len(one.split()) != 1 for one in replicas):
+            raise BadInput("a replica is named by a URL without spaces: write postgresql://USER@HOST/DATABASE")
         base = Database(url, limit=self._limit, shard=name, replicas=replicas)
         with base.connect() as db:
-            if db.info.password or any(one.password for one in base.replicas):
+            if "password" in conninfo_to_dict(url) or any(one.password for one in base.replicas):
                 raise BadInput("the URL of a shard stands in the database: leave its password to ~/.pgpass or PGPASSWORD")
             try:
                 migrations.migrate(db, base.name, partitions=self._partitions)
@@ -205,12 +221,24 @@ class Servers:
 
     def of(self, space: int) -> Database:
         """The server on which the rows of a namespace were last found, seen as of the view that this thread has open."""
-        base = self.named(self.place(space)) if space else self.home
+        base = self._found(space) if space else self.home
         view = self._view
         if view is not None and base not in view.bases:
             view.stack.enter_context(base.snapshot(view.server))
             view.bases.append(base)
         return base
+
+    def _found(self, space: int) -> Database:
+        place = self.place(space)
+        try:
+            return self.named(place)
+        except BadInput:  # let go of, after its namespaces had moved: the first server knows where to
+            if not self._elsewhere(space):
+                raise StoreError(
+                    f"a namespace is on the shard {place!r}, which this home does not have: take it in with `mnemic shard add"
+                    f" {place} URL`"
+                ) from None
+            return self._found(space)
 
     def asked(self, space: int, ask: Callable[[Database], T]) -> T:
         """What a server says of a namespace, wherever that is. Raises StoreError."""
@@ -221,6 +249,35 @@ class Servers:
             except Moved as moved:
                 next(hops)
                 self.follow(moved)
+            except StoreError:
+                if not self._elsewhere(space):
+                    raise
+                next(hops)
+
+    def _elsewhere(self, space: int) -> bool:
+        """Whether a server that does not answer is not the one to ask: its rows went to another, or it has another URL."""
+        place = self.place(space)
+        known = self._known.get(place)
+        if place == HOME or (known is not None and known.busy):  # what was read there would be of another state
+            return False
+        try:
+            with self.home.aside() as db:
+                found = db.execute("SELECT coalesce(moved, %s) FROM namespaces WHERE id=%s", (HOME, space)).fetchone()
+        except MnemicError:
+            return False
+        if found is not None and found[0] != place:
+            self._places[space] = found[0]
+            return True
+        self._learn(place)
+        return self._known.get(place) is not known
+
+    def _learn(self, name: str) -> None:
+        """Look for a server whatever view is open."""
+        with self.home.aside() as db:
+            found = db.execute("SELECT url, replicas FROM shards WHERE name=%s", (name,)).fetchone()
+        if found is not None:
+            with self._guard:
+                self._known[name] = self._opened(name, found[0], *found[1].split())
 
     def _hops(self) -> Iterator[None]:
         """One step for each time that a namespace is looked for elsewhere."""
@@ -296,6 +353,10 @@ class Servers:
                 except Moved as moved:
                     next(hops)
                     self.follow(moved)
+                except (StoreError, Interrupted):
+                    if not self._elsewhere(space):
+                        raise
+                    next(hops)
             yield write
 
     def _placed(self, namespace: str) -> int:

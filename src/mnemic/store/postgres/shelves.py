@@ -14,7 +14,7 @@ from mnemic.models.document import SHELVES
 from mnemic.models.event import Row
 from mnemic.store.base import Lag
 from mnemic.store.postgres import truth
-from mnemic.store.postgres.connection import Params, Rows
+from mnemic.store.postgres.connection import Database, Params, Rows
 from mnemic.store.postgres.servers import Servers
 from mnemic.store.schema import TRUTH
 
@@ -81,7 +81,7 @@ class Shelves:
 
     def lags(self) -> list[Lag]:
         """How far each replica is behind."""
-        return [lag for base in self.servers.all() for lag in base.lags()]
+        return [lag for lags in self.servers.each(Database.lags) for lag in lags]
 
     def reads(self) -> Mapping[str, int]:
         """How many reads of this process went where."""

@@ -11,7 +11,7 @@ from zipfile import ZipFile
 
 import psycopg
 
-from mnemic.errors import BadInput
+from mnemic.errors import BadInput, StoreError
 from mnemic.models.document import SHELVES
 from mnemic.models.event import Change, Event, Head, Row
 from mnemic.store.archive import More
@@ -316,7 +316,11 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
     def _vacuum(self, tables: Sequence[str], how: str) -> dict[str, str | None]:
         found: dict[str, str | None] = {}
         for base in self.servers.all():
-            for table, why in _vacuumed(base, tables, how).items():
+            try:
+                done = _vacuumed(base, tables, how)
+            except StoreError as error:  # its own namespaces wait for it, no others
+                done = dict.fromkeys(tables, str(error))
+            for table, why in done.items():
                 found[table] = found.get(table) or why
         return found
 
@@ -343,16 +347,16 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
             " AND relkind='r' AND NOT relispartition ORDER BY 1"
         )
         total: Counter[str] = Counter()
-        for base in self.servers.all():
+        for rows in self.servers.each(lambda base: base.rows(0, query, (SCHEMA, SCHEMA))):
             found: dict[str, int] = {}
-            for name, size in base.rows(0, query, (SCHEMA, SCHEMA)):
+            for name, size in rows:
                 found[name] = max(found.get(name, 0), int(size))
             total.update(found)
         return dict(total)
 
     def jobs(self, ns: str | None = None) -> dict[str, int] | None:
         """How many jobs are waiting, doing and failed; None where no worker has been."""
-        found = [counts for base in self.servers.all() if (counts := jobs.counts(base, ns)) is not None]
+        found = [one for one in self.servers.each(lambda base: jobs.counts(base, ns)) if one is not None]
         return {state: sum(counts[state] for counts in found) for state in found[0]} if found else None
 
     def backup(self, target: Path, more: Callable[[ZipFile], None] | None = None) -> None:

@@ -16,6 +16,8 @@ from mnemic.store.postgres.shelves import Shelves, capped, checked_shelf
 from mnemic.store.trees import blanked
 
 _LAST = (1 << 63) - 1
+EMBEDDER = "INSERT INTO embedders(id, identity, dim) OVERRIDING SYSTEM VALUE VALUES(%s,%s,0) ON CONFLICT DO NOTHING"
+"""Lets a server that is not the first know of an embedder."""
 _HEAD = 4
 """Bytes before the halves: their number, and nothing."""
 
@@ -55,8 +57,7 @@ def put(write: Write, embedder: int, rows: Sequence[VectorRow], stamp: int, shel
         " shelf=excluded.shelf, stamp=excluded.stamp, digest=excluded.digest, vector=excluded.vector"
     )
     if write.base.shard != HOME:  # which embedders there are says the first server; others need their numbers to find vectors
-        known = "INSERT INTO embedders(id, identity, dim) OVERRIDING SYSTEM VALUE VALUES(%s,%s,0) ON CONFLICT DO NOTHING"
-        write.later(known, (embedder, str(embedder)))
+        write.later(EMBEDDER, (embedder, str(embedder)))
     write.many(query, [(embedder, stamp + place, row.digest, halves(row.vector), write.space, row.node, shelf)
                        for place, row in enumerate(rows)])  # fmt: skip
 
@@ -174,9 +175,7 @@ class Vectors(Shelves):
     def vectors_before(self, ns: str, embedder: int, node: int, limit: int, shelf: str = "hot") -> list[tuple[int, bytes]]:
         """Of the vectors that came last, at most `limit`, those of nodes before a node, newest first."""
         space = self.space(ns)
-        last = (
-            "SELECT stamp, node, vector FROM vectors WHERE ns=%s AND shelf=%s AND embedder=%s ORDER BY stamp DESC LIMIT %s"
-        )
+        last = "SELECT stamp, node, vector FROM vectors WHERE ns=%s AND shelf=%s AND embedder=%s ORDER BY stamp DESC LIMIT %s"
         query = f"SELECT node, vector FROM ({last}) AS part WHERE node<%s ORDER BY stamp DESC"
         rows = self._rows(space, query, (space, checked_shelf(shelf), embedder, limit, node))
         return list(zip([row[0] for row in rows], unpacked([row[1] for row in rows]), strict=True))
@@ -228,8 +227,8 @@ class Vectors(Shelves):
         if ns is not None:
             rows = self._rows(space, query, (*values, limit))
         else:
-            rows = [row for base in self.servers.all() for row in _waiting(base, query, (*values, limit))]
-            rows = sorted(rows, key=lambda row: row[1])[:limit]
+            found = self.servers.each(lambda base: _waiting(base, query, (*values, limit)))
+            rows = sorted((row for rows in found for row in rows), key=lambda row: row[1])[:limit]
         return [(row[0], QueueRow(*row[1:])) for row in rows]
 
     def waiting(self, ns: str) -> int:
