@@ -42,8 +42,8 @@ ROLE = "mnemic_rows"
 """Who reads and writes rows where whoever connects stands above row-level security."""
 LOCK_SECONDS = 30
 PAGE_COST = 1.1
-"""What a page out of order costs beside one in order, for the planner: our statements go by an index, and by the server's own 4, a
-measure of turning disks, it would read all words of a namespace instead."""
+"""What a page out of order costs the planner beside one in order: our statements go by an index, and by the server's own 4,
+a measure of turning disks, it would read all words of a namespace instead."""
 PATIENCE = 20.0
 """Seconds that a server which restarts is waited for."""
 LIMIT = 10
