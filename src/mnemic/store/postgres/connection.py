@@ -41,9 +41,6 @@ SCHEMA = "mnemic"
 ROLE = "mnemic_rows"
 """Who reads and writes rows where whoever connects stands above row-level security."""
 LOCK_SECONDS = 30
-PAGE_COST = 1.1
-"""What a page out of order costs the planner beside one in order: our statements go by an index, and by the server's own 4,
-a measure of turning disks, it would read all words of a namespace instead."""
 PATIENCE = 20.0
 """Seconds that a server which restarts is waited for."""
 LIMIT = 10
@@ -227,7 +224,6 @@ class Database:
         role = f"set_config('role', '{self.role}', true), " if self.role else ""
         return (
             f"SELECT {role}set_config('search_path', '{SCHEMA}, public', true),"
-            f" set_config('random_page_cost', '{PAGE_COST}', true),"
             f" set_config('lock_timeout', '{LOCK_SECONDS}s', true), set_config('mnemic.ns', '{space:d}', true)"
         )
 

@@ -250,13 +250,14 @@ class Nodes(Documents):
     def postings(self, ns: str, terms: Sequence[str], shelf: str = "hot") -> dict[str, Ids]:
         """By term, every node that holds it, in no order; for a prefix term, one that begins so."""
         space, found = self.space(ns), dict[str, Ids]()
-        # One string from the server is a tenth of the cost of one row for each node, and one question for all terms half the
-        # cost of one for each. Joined with a list of terms, the index would not be used.
-        one = "SELECT string_agg(int8send(node), ''::bytea) FROM fulltext WHERE ns=%s AND words @@ %s::tsquery"
+        # One string from the server is a tenth of the cost of one row for each node. All terms in one pass: where rows are
+        # guarded the server uses no index for an operator that might tell of rows before the guard has seen them, and `@@`
+        # counts as such (PostgreSQL manual, CREATE FUNCTION: LEAKPROOF), so each pass reads the namespace's words.
+        one = "string_agg(int8send(node), ''::bytea) FILTER (WHERE words @@ %s::tsquery)"
         for at in range(0, len(terms), TERMS):
             some = terms[at : at + TERMS]
-            values = [value for term in some for value in (space, _query(space, checked_shelf(shelf), [term]))]
-            row = self._row(space, f"SELECT {', '.join([f'({one})'] * len(some))}", values)
+            values = [_query(space, checked_shelf(shelf), [term]) for term in some]
+            row = self._row(space, f"SELECT {', '.join([one] * len(some))} FROM fulltext WHERE ns=%s", (*values, space))
             found |= {term: _numbers(row[place : place + 1] if row else None) for place, term in enumerate(some)}
         return found
 
