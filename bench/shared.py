@@ -205,7 +205,7 @@ def filling(job: Job, options: argparse.Namespace, engine: Engine, noted: Path) 
     return filled
 
 
-def fill(job: Job, each: int) -> None:
+def fill(job: Job, each: int, *, indexed: bool = True) -> None:
     """Capture so many messages into every namespace, and index them."""
     said, draw = sentences(), random.Random(2)
     named = names(draw)
@@ -218,7 +218,8 @@ def fill(job: Job, each: int) -> None:
                     for place in range(at, min(at + BATCH, each))
                 ]
                 space.capture(turns, session=f"session_{at // BATCH}", index=False)
-            space.index()
+            if indexed:
+                space.index()
 
 
 def index(job: Job, engine: Engine) -> dict[str, Any]:
