@@ -66,7 +66,7 @@ def _copy(db: Any, copies: Mapping[str, str]) -> None:
         targets.append((db.execute(sql, (name, original)).fetchone()[0], number[original], name, original))
     new, old, names, originals = map(list, zip(*targets, strict=True))
     pairs = "unnest(%s::bigint[], %s::bigint[], %s::text[], %s::text[]) AS m(new, old, name, original)"
-    for table in (*migrations.SMALL, *migrations.GROWING):
+    for table in migrations.TABLES:
         if table == "ledger" or db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() is None:
             continue
         columns = _columns(db, table)

@@ -284,7 +284,7 @@ def rows(url: str) -> dict[tuple[str, str], Counter[str]]:
     """Every row of every namespace, by namespace and table."""
     found: dict[tuple[str, str], Counter[str]] = {}
     with psycopg.connect(url, autocommit=True, options="-c search_path=mnemic,public") as db:
-        for table in (*migrations.SMALL, *migrations.GROWING):
+        for table in migrations.TABLES:
             query = f"SELECT n.name, (to_jsonb(t) - %s::text[])::text FROM {table} t JOIN namespaces n ON n.id=t.ns"
             for name, row in db.execute(query.encode(), (ON_DISK.get(table, []),)).fetchall():
                 found.setdefault((name, table), Counter())[row] += 1

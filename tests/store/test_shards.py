@@ -22,8 +22,6 @@ from mnemic.store.postgres import migrations, open_postgres  # noqa: E402
 from mnemic.store.postgres.connection import Database  # noqa: E402
 from mnemic.store.postgres.moving import Moving  # noqa: E402
 
-TABLES = (*migrations.SMALL, *migrations.GROWING)
-
 
 class Killed(BaseException):
     """The process ended."""
@@ -51,7 +49,8 @@ def move(home: Home, ns: str, to: str, **more: Any) -> dict[str, Any]:
 def held(url: str, space: int) -> dict[str, int]:
     """How many rows of a namespace the tables of a server have."""
     with psycopg.connect(url, autocommit=True, options="-c search_path=mnemic,public") as db:
-        counts = {name: db.execute(f"SELECT count(*) FROM {name} WHERE ns=%s", (space,)).fetchone()[0] for name in TABLES}
+        query = "SELECT count(*) FROM {} WHERE ns=%s"
+        counts = {name: db.execute(query.format(name), (space,)).fetchone()[0] for name in migrations.TABLES}
     return {name: count for name, count in counts.items() if count}
 
 
@@ -319,7 +318,7 @@ def test_a_password_of_the_environment_is_no_part_of_a_shards_url(
 def test_a_move_that_lost_its_lock_to_another_harms_nothing(home: Home) -> None:
     lived(home, "a")
     before = told(home.store, "a")
-    for at in range(0, len(TABLES), 5):
+    for at in range(0, len(migrations.TABLES), 5):
         source = dict(home.store.servers.places())["a"]
         target = next(name for name in ("two", "home", "one") if name != source)
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mnemic.environment import shown_url
 from mnemic.errors import Damaged, StoreError
 from mnemic.ledger import Ledger
 from mnemic.store import Store, servers_of
+
+if TYPE_CHECKING:
+    from mnemic.store.postgres.connection import Database
 
 
 class Shards:
@@ -69,7 +72,7 @@ class Shards:
         return Moving(servers_of(self._store), namespace, shard, progress).run(check)
 
 
-def _answers(base: Any) -> bool:
+def _answers(base: Database) -> bool:
     try:
         return bool(base.row(0, "SELECT 1"))
     except StoreError:

@@ -20,14 +20,13 @@ from psycopg import sql
 from mnemic.errors import BadInput, Conflict, Damaged
 from mnemic.store.archive import More, archived
 from mnemic.store.postgres import migrations
-from mnemic.store.postgres.connection import CHANGES, SCHEMA, Database, translated
+from mnemic.store.postgres.connection import CHANGES, SCHEMA, Database, listed, translated
 from mnemic.store.postgres.servers import Servers
 
 FORMAT = "mnemic-postgres"
 MANIFEST = "mnemic-postgres.json"
 SHARED = ("meta", "namespaces", "embedders")
 """Tables of the home that travel; leases do not."""
-TABLES = (*migrations.SMALL, *migrations.GROWING)
 IDENTITIES = ("namespaces", "embedders")
 CHUNK = 1 << 20
 
@@ -48,7 +47,7 @@ def write(servers: Servers, target: Path, more: Callable[[zipfile.ZipFile], None
 def _viewed(base: Database, stack: ExitStack) -> psycopg.Connection[Any]:
     base.ready()
     db = stack.enter_context(base.connect())
-    db.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {base.preamble(0)}")
+    db.execute(base.view(0))
     db.execute("SELECT 1 FROM namespaces LIMIT 1")  # the moment is that of the first statement
     return db
 
@@ -64,9 +63,9 @@ def _pack(servers: Sequence[psycopg.Connection[Any]], archive: zipfile.ZipFile) 
                 left.add(number)
     if left - set(spaces):  # it left one server after that was looked at, and reached another before
         raise Conflict("a namespace moved to another server while the backup began: start it again")
-    columns = {name: _columns(first, name) for name in (*SHARED, *TABLES)}
+    columns = {name: migrations.columns(first, name) for name in (*SHARED, *migrations.TABLES)}
     rows: dict[str, int] = {}
-    for name in (*SHARED, *TABLES):
+    for name in (*SHARED, *migrations.TABLES):
         with archive.open(f"{name}.copy", "w", force_zip64=True) as out:
             if name in SHARED:
                 rows[name] = _copy_out(first, name, columns[name], out)
@@ -77,24 +76,14 @@ def _pack(servers: Sequence[psycopg.Connection[Any]], archive: zipfile.ZipFile) 
                     rows[name] += _copy_out(db, name, columns[name], out)
     last: dict[str, int] = {}
     for db in servers:
-        query = "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname=%s AND last_value IS NOT NULL"
-        for name, value in db.execute(query, (SCHEMA,)).fetchall():
+        for name, value in db.execute(migrations.LAST, (SCHEMA,)).fetchall():
             last[name] = max(value, last.get(name, 0))
     manifest = {"format": FORMAT, "schema": migrations.version(first), "rows": rows, "columns": columns, "sequences": last}
     archive.writestr(MANIFEST, json.dumps(manifest, indent=1))
 
 
-def _columns(db: psycopg.Connection[Any], name: str) -> list[str]:
-    query = "SELECT attname FROM pg_attribute WHERE attrelid=%s::regclass AND attnum>0 AND NOT attisdropped ORDER BY attnum"
-    return [column for (column,) in db.execute(query, (name,)).fetchall()]
-
-
-def _names(columns: Sequence[str]) -> sql.Composed:
-    return sql.SQL(", ").join(map(sql.Identifier, columns))
-
-
 def _copy_out(db: psycopg.Connection[Any], name: str, columns: Sequence[str], out: IO[bytes]) -> int:
-    statement = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT").format(_names(columns), sql.Identifier(name))
+    statement = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT").format(listed(columns), sql.Identifier(name))
     cursor = db.cursor()
     with cursor.copy(statement) as copy:
         for data in copy:
@@ -134,21 +123,21 @@ def restore(base: Database, source: Path, more: More | None = None) -> None:
 
 
 def _replace(db: psycopg.Connection[Any], archive: zipfile.ZipFile, manifest: dict[str, Any], source: Path) -> None:
-    tables = [*SHARED, *TABLES]
-    db.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE NOWAIT").format(_names(tables)))
-    for name in TABLES:  # their owner may fill them in one go only while they are not guarded from him
+    tables = [*SHARED, *migrations.TABLES]
+    db.execute(sql.SQL("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE NOWAIT").format(listed(tables)))
+    for name in migrations.TABLES:  # their owner may fill them in one go only while they are not guarded from him
         db.execute(sql.SQL("ALTER TABLE {} NO FORCE ROW LEVEL SECURITY").format(sql.Identifier(name)))
     changes, version = _counted(db)
-    db.execute(sql.SQL("TRUNCATE {}").format(_names([*tables, "leases"])))
+    db.execute(sql.SQL("TRUNCATE {}").format(listed([*tables, "leases"])))
     for name in (name for name in tables if name in manifest["rows"]):
-        statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(name), _names(manifest["columns"][name]))
+        statement = sql.SQL("COPY {} ({}) FROM STDIN").format(sql.Identifier(name), listed(manifest["columns"][name]))
         cursor = db.cursor()
         with cursor.copy(statement) as copy:
             for data in _chunks(archive, f"{name}.copy", source):
                 copy.write(data)
         if cursor.rowcount != manifest["rows"][name]:
             raise Damaged(f"{str(source)!r} holds {cursor.rowcount} rows of {name} instead of {manifest['rows'][name]}")
-    for name in TABLES:
+    for name in migrations.TABLES:
         db.execute(sql.SQL("ALTER TABLE {} FORCE ROW LEVEL SECURITY").format(sql.Identifier(name)))
     for name, value in manifest["sequences"].items():
         db.execute("SELECT setval(%s::regclass, %s)", (name, value))

@@ -227,6 +227,10 @@ class Database:
             f" set_config('lock_timeout', '{LOCK_SECONDS}s', true), set_config('mnemic.ns', '{space:d}', true)"
         )
 
+    def view(self, space: int) -> str:
+        """Begins a transaction that reads as of one moment, and says of itself what `preamble` has."""
+        return f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self.preamble(space)}"
+
     # reading
 
     @property
@@ -326,7 +330,7 @@ class Database:
         return found
 
     def _begin_read(self, now: Open, space: int) -> psycopg.Connection[Any]:
-        begin = f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {self.preamble(space)}"
+        begin = self.view(space)
         row = self._begin_elsewhere(now, begin, space) if now.server == "replica" else None
         if row is None:
             now.server = "fallback" if now.server == "replica" else now.server
@@ -376,8 +380,7 @@ class Database:
         seen = {space: (int(version or 0), int(mark or 0)), 0: (int(changes or 0), 0)}
         for one, (number, own) in seen.items():
             now.kept[one] = self._known(one, number, own)
-            if not now.writing:  # what an open write counted may be taken back
-                self.positions.note(one or self.url, number)
+            self.positions.note(one or self.url, number)
 
     def _known(self, space: int, version: int, mark: int) -> Kept:
         with self._guard:
@@ -625,6 +628,11 @@ def _follows(facts: Mapping[str, str]) -> str:
         for key, value in facts.items()
     ]
     return f"({' AND '.join(['pg_is_in_recovery()', *same]) if same else 'false'})"
+
+
+def listed(names: Sequence[str]) -> sql.Composed:
+    """Names of columns or tables, as a statement lists them."""
+    return sql.SQL(", ").join(map(sql.Identifier, names))
 
 
 def _last(cursor: psycopg.Cursor[Any]) -> tuple[Any, ...] | None:

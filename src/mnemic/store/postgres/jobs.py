@@ -123,13 +123,6 @@ class Jobs:
             if starting or begun:
                 _waiting(db)
 
-    def defer(self, kind: str, namespace: str) -> bool:
-        """Note a job; false if the same waits already."""
-        with translated(self.base.name), self.base.connect() as db, db.transaction():
-            db.execute(f"SET LOCAL search_path = {JOBS}")
-            query = f"{NOTED} FROM (SELECT %s::text AS kind, %s::text AS name) AS one{ONCE}"
-            return db.execute(query, (kind, namespace)).rowcount == 1
-
 
 def counts(base: Database, namespace: str | None = None) -> dict[str, int] | None:
     """How many jobs wait, are being done, and failed for good, of all namespaces or of one; None where there is no queue."""

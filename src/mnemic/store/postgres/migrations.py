@@ -178,6 +178,8 @@ SMALL = {
 }
 """The other tables that bear a namespace."""
 
+TABLES = (*SMALL, *GROWING)
+"""All that bear one."""
 UNGUARDED = ("meta", "namespaces", "embedders", "leases", "shards")
 """Tables of the home: the only ones whose rows belong to no namespace, and are not guarded."""
 
@@ -219,6 +221,8 @@ INDEXES = (
     "CREATE INDEX vault_links_key ON vault_links(ns, key)",
 )
 
+LAST = "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname=%s AND last_value IS NOT NULL"
+"""Asks how far a server has given out identifiers."""
 SEEN = "ns = nullif(current_setting('mnemic.ns', true), '')::bigint"
 """Which rows a transaction sees: those of the namespace that it said it is about."""
 ALL_QUEUES = f"({SEEN} OR current_setting('mnemic.task', true) = 'queue')"
@@ -243,7 +247,7 @@ def _first(db: Cursor, partitions: int) -> None:
                        f" FOR VALUES WITH (MODULUS {partitions}, REMAINDER {place})")  # fmt: skip
     for statement in INDEXES:
         db.execute(statement)
-    for name in (*SMALL, *GROWING):
+    for name in TABLES:
         guard(db, [name, *(f"{name}_{place}" for place in range(partitions) if name in GROWING)])
 
 
@@ -279,6 +283,12 @@ def _third(db: Cursor, partitions: int) -> None:
 
 STEPS: list[Step] = [_first, _second, _third]
 VERSION = len(STEPS)
+
+
+def columns(db: Cursor, name: str) -> list[str]:
+    """The columns of a table, in order."""
+    query = "SELECT attname FROM pg_attribute WHERE attrelid=%s::regclass AND attnum>0 AND NOT attisdropped ORDER BY attnum"
+    return [column for (column,) in db.execute(query, (f"{SCHEMA}.{name}",)).fetchall()]
 
 
 def version(db: Cursor) -> int:
@@ -363,7 +373,7 @@ def role_for(db: Cursor) -> str | None:
 
 def grant(db: Cursor) -> None:
     """Let that role use the tables, and nothing else."""
-    tables = [f"{SCHEMA}.{name}" for name in (*UNGUARDED, *SMALL, *GROWING)]
+    tables = [f"{SCHEMA}.{name}" for name in (*UNGUARDED, *TABLES)]
     query = "SELECT bool_and(has_table_privilege(%s, t, 'INSERT')) FROM unnest(%s::text[]) AS t"
     if _row(db, query, (ROLE, tables))[0]:
         return

@@ -23,13 +23,12 @@ from psycopg import sql
 
 from mnemic.errors import BadInput, Conflict, Damaged, NotFound
 from mnemic.store.postgres import migrations, vectors
-from mnemic.store.postgres.connection import SCHEMA, Database, Moved, Write, translated
+from mnemic.store.postgres.connection import SCHEMA, Database, Moved, Write, listed, translated
 from mnemic.store.postgres.servers import Servers
 from mnemic.store.schema import SEQUENCES
 
 LOCK = migrations.LOCK + 1
 """The advisory lock of moves, with the namespace's number."""
-TABLES = (*migrations.SMALL, *migrations.GROWING)
 FEW, PASSES = 1_000, 8
 """What came since is copied without the lock while it is more rows than this, and at most so often."""
 Progress = Callable[[str, int, int], None]
@@ -43,9 +42,6 @@ class Shape:
     name: str
     columns: tuple[str, ...]
     key: tuple[str, ...]
-
-    def listed(self, columns: Sequence[str], of: str = "") -> sql.Composed:
-        return sql.SQL(", ").join(sql.Identifier(of, one) if of else sql.Identifier(one) for one in columns)
 
     @property
     def table(self) -> sql.Identifier:
@@ -173,7 +169,7 @@ class Moving:
         """
         # Rows that are guarded cannot be copied into, so they go by way of a table of this connection's own.
         into.execute(sql.SQL("CREATE TEMPORARY TABLE arriving (LIKE {}) ON COMMIT DROP").format(shape.table))
-        columns = shape.listed(shape.columns)
+        columns = listed(shape.columns)
         give = sql.SQL("COPY (SELECT {} FROM {} WHERE ns={} AND {}) TO STDOUT (FORMAT BINARY)")
         take = sql.SQL("COPY arriving({}) FROM STDIN (FORMAT BINARY)").format(columns)
         with out.cursor() as giver, into.cursor() as taker:
@@ -195,7 +191,7 @@ class Moving:
 
     def _without(self, out: Connection, into: Connection, shape: Shape, which: sql.Composable) -> None:
         """Take out of the target what is gone from the source. Raises Damaged where something did not arrive."""
-        key, space = shape.listed(shape.key), sql.Literal(self._space)
+        key, space = listed(shape.key), sql.Literal(self._space)
         sums = sql.SQL("SELECT count(*), coalesce(sum(hashtextextended(ROW({})::text, 0)), 0) FROM {} WHERE ns={} AND {}")
         keys = sql.SQL("SELECT {} FROM {} WHERE ns={} AND {}")
         parts = ((out, which), (into, sql.SQL("true")))
@@ -227,14 +223,11 @@ class Moving:
 
     def _numbered(self, write: Write, into: Connection) -> None:
         """Numbers that were given out there are not given out here, and the namespace has counted as many writes."""
-        query = "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname=%s AND last_value IS NOT NULL"
-        last: dict[str, int] = dict(write.rows(query, (SCHEMA,)))
+        last: dict[str, int] = dict(write.rows(migrations.LAST, (SCHEMA,)))
         for kind in SEQUENCES:
             if value := last.get(f"ids_{kind}"):
                 into.execute("SELECT reserve(%s, %s)", (kind, value))
-        version = write.row("SELECT version FROM namespaces WHERE id=%s", (self._space,))
-        assert version is not None
-        into.execute("UPDATE namespaces SET version=%s WHERE id=%s", (version[0], self._space))
+        into.execute("UPDATE namespaces SET version=%s WHERE id=%s", (write.version, self._space))
 
     def _named(self, into: Connection) -> None:
         """Let the target know the embedders: by their numbers it finds the vectors of what is erased."""
@@ -259,7 +252,7 @@ class Moving:
                         self._clear(base, db, found[0])
 
     def _clear(self, base: Database, db: Connection, mark: int) -> None:
-        for name in TABLES:
+        for name in migrations.TABLES:
             with self._guarded(base, db, mark):
                 db.execute(sql.SQL("DELETE FROM {} WHERE ns=%s").format(sql.Identifier(name)), (self._space,))
 
@@ -275,7 +268,7 @@ def _told(base: Database, db: Connection, space: int) -> Iterator[None]:
 @contextmanager
 def _seen(base: Database, db: Connection, space: int) -> Iterator[None]:
     """The same for reading as of one moment."""
-    db.execute(f"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {base.preamble(space)}")
+    db.execute(base.view(space))
     yield
     db.execute("COMMIT")
 
@@ -289,17 +282,15 @@ def _moment(db: Connection) -> int:
 
 def _shapes(db: Connection) -> list[Shape]:
     """The tables that hold rows of a namespace."""
-    columns = "SELECT attname FROM pg_attribute WHERE attrelid=%s::regclass AND attnum>0 AND NOT attisdropped ORDER BY attnum"
-    keys = (
+    query = (
         "SELECT a.attname FROM pg_index i JOIN pg_attribute a ON a.attrelid=i.indrelid AND a.attnum=ANY(i.indkey)"
         " WHERE i.indrelid=%s::regclass AND i.indisprimary AND a.attname<>'ns'"
         " ORDER BY array_position(i.indkey::int2[], a.attnum)"
     )
     found = []
-    for name in TABLES:
-        place = (f"{SCHEMA}.{name}",)
-        every, key = ([one for (one,) in db.execute(query, place).fetchall()] for query in (columns, keys))
+    for name in migrations.TABLES:
+        key = [one for (one,) in db.execute(query, (f"{SCHEMA}.{name}",)).fetchall()]
         if not key:
             raise BadInput(f"the table {name} has no key of its own: its rows cannot be told apart")
-        found.append(Shape(name, tuple(every), tuple(key)))
+        found.append(Shape(name, tuple(migrations.columns(db, name)), tuple(key)))
     return found

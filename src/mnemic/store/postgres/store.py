@@ -311,7 +311,7 @@ class PostgresStore(Nodes, Events, Vectors, VaultFiles, Facts):
 
     def vacuum(self) -> dict[str, str | None]:
         """Let the server reuse the room of what is gone; by table why it was not done, or `None` where it was."""
-        return self._vacuum((*migrations.SMALL, *migrations.GROWING), "(ANALYZE)")
+        return self._vacuum(migrations.TABLES, "(ANALYZE)")
 
     def _vacuum(self, tables: Sequence[str], how: str) -> dict[str, str | None]:
         found: dict[str, str | None] = {}
