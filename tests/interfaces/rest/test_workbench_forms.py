@@ -74,7 +74,8 @@ class Filler(Desk):
         """Every button of a page, or of the sheet of a row in it, that opens a form: each from the page as it is then."""
         done: set[str] = set()
         while True:
-            if place not in self.page.url or self.page.locator("dialog").count():
+            # A list still shows a row that the form before has just taken out of it, until it is read anew.
+            if row or place not in self.page.url or self.page.locator("dialog").count():
                 self.go(place)
             if row:
                 if not self.page.locator(row).count():
